@@ -391,10 +391,11 @@ for row in rows[:5]:
     print(f"{row.key:32} self {row.self_cpu_time_total:6.0f} µs, total {row.cpu_time_total:6.0f}")
 
 # %% [markdown]
-# An operator calls others: `linear` calls `addmm`. That gives it two times. The **total** is from
-# beginning to end. The **self** time is the total less what was spent in the operators that it called
-# directly. Totals overlap, and their sum means nothing. Self times add up to the whole. Sort by self
-# time to find the work, by total time to find the line that asked for it.
+# An operator calls others: `linear`, further down the list, calls `addmm`. That gives it two times.
+# The **total** is from beginning to end. The **self** time is the total less what was spent in the
+# operators that it called directly. Totals overlap, and their sum means nothing. Self times add up
+# to the whole. Sort by self time to find the work, by total time to find the line that asked for
+# it.
 
 # %%
 from course_utils.chapters.performance.pictures import draw_flame
@@ -555,27 +556,42 @@ for program in (normalised, attended, windows):
 #   float64.
 # - `windows` clones 32 pieces that `cat` copies anyway, and then clones the result.
 #
-# The same profile as a **timeline**: `profiled.export_chrome_trace("trace.json")` writes a file that
-# `chrome://tracing` and ui.perfetto.dev open. It is JSON, so it can be drawn here:
+# The same profile as a **timeline**: `profiled.export_chrome_trace("trace.json")` writes a file
+# that `chrome://tracing` and ui.perfetto.dev open. It is JSON, so it can be drawn here (from the
+# quickest of eight runs, which was interrupted least):
+
 
 # %% topics=["autograd-profiler"] tags=["nbval-ignore-output"]
+def traced(program: Callable) -> list:
+    """A program's operators as (name, thread, start, end)."""
+    with quietly(), profile(activities=[ProfilerActivity.CPU]) as profiled:
+        program(x)
+    with tempfile.TemporaryDirectory() as folder:
+        profiled.export_chrome_trace(f"{folder}/trace.json")
+        trace = json.loads(Path(folder, "trace.json").read_text())["traceEvents"]
+    return [(e["name"], 1, e["ts"], e["ts"] + e["dur"]) for e in trace if e.get("cat") == "cpu_op"]
 
-with tempfile.TemporaryDirectory() as folder:
-    profiled.export_chrome_trace(f"{folder}/trace.json")
-    trace = json.loads(Path(folder, "trace.json").read_text())["traceEvents"]
-spans = [(e["name"], 1, e["ts"], e["ts"] + e["dur"]) for e in trace if e.get("cat") == "cpu_op"]
+
+def lasted(spans: list) -> float:
+    return max(end for *_, end in spans) - min(start for _, _, start, _ in spans)
+
+
 draw_flame(
-    spans,
+    min((traced(windows) for _ in range(8)), key=lasted),
     "The timeline: many small clones, then cat, then one more clone.",
     "windows(x), from its trace",
 )
 
 # %% [markdown]
+# Time goes to the right; what an operator calls is drawn below it. The comb is the 32 slices and
+# their clones, and then follow `cat` and the last clone. Each element is copied three times.
+#
 # Python itself is not in that picture. For Python's functions there is **cProfile**, which notes
 # every call, and slows each one down. **py-spy** looks at a running process from outside, a hundred
-# times a second, and needs no change to the program: `py-spy top --pid 1234`, or `py-spy record -o
-# flame.svg -- python train.py`; `py-spy dump --pid 1234` shows where it hangs, and `--subprocesses`
-# looks at loader workers as well. `hotshot` and `torch.utils.bottleneck` are gone.
+# times a second, and needs no change to the program: `py-spy top --pid 1234`, or
+# `py-spy record -o flame.svg -- python train.py`; `py-spy dump --pid 1234` shows where it hangs,
+# and `--subprocesses` looks at loader workers as well. `hotshot` and `torch.utils.bottleneck` are
+# gone.
 
 # %% topics=["python-profilers"]
 import cProfile
@@ -596,7 +612,6 @@ print("py-spy is installed:", found is not None)
 # > `torch.profiler.profile(activities=[…])` is what stayed, and it is read after its block has ended.
 
 # %% errata=["profiler-use-cuda", "torch-utils-bottleneck", "hotshot"]
-
 try:
     torch.autograd.profiler.profile(use_cuda=True)
 except TypeError as error:
@@ -661,14 +676,15 @@ print("has a graph: detour", away.grad_fn is not None, "; torch", here.grad_fn i
 # %% [markdown]
 # ### Exercise 16.4 — Hidden synchronisations ★★ · 10 min · 4 points · core
 #
-# This loop waits in every step. Read it, then write `hidden_syncs(model, optimizer, batches)`, which
-# does the same without a single wait inside. `batches` is a list of `(x, y)` on the model's device, perhaps
-# empty; the optimizer is SGD. Some parameters may be frozen, or not used by the model, or not held by
-# the optimizer, and old gradients may be there, also of these.
+# This loop waits in every step. Read it, then write `hidden_syncs(model, optimizer, batches)`,
+# which does the same without a single wait inside. Return `(losses, hits)`: a floating-point tensor
+# (steps,), and a 0-dim int64 tensor.
 #
-# Return `(losses, hits)`: a floating-point tensor (steps,), and a 0-dim int64 tensor. `losses` has no graph and
-# has the dtype of the losses (float32 where there are none). The weights afterwards are those of
-# `chatty`, up to rounding.
+# - `batches` is a list of `(x, y)` on the model's device, perhaps empty; the optimizer is SGD.
+# - Some parameters may be frozen, or not used by the model, or not held by the optimizer, and old
+#   gradients may be there, also of these.
+# - `losses` has no graph and has the dtype of the losses (float32 where there are none).
+# - The weights afterwards are those of `chatty`, up to rounding.
 
 
 # %% nbgrader={"grade_id": "chatty", "locked": true} tags=["to-be-read"]
@@ -975,11 +991,15 @@ print("backward / forward:", backward.get_total_flops() / forward.get_total_flop
 #
 # ### Exercise 16.6 — A counter of flops ★★★ · 23 min · 5 points
 #
-# `flop_counter(run)` calls `run()` once and returns a dict: for each operator that does products, its name
-# and the flops of all its calls. The operators are `mm`, `addmm`, `bmm`, `baddbmm`, `convolution` and
-# `convolution_backward`; any other isn't counted, and nor are biases. One that doesn't run is left out,
-# or is 0. Convolutions have one to three dimensions, any stride, padding, dilation and groups, and are
-# never transposed. What `run` computes stays the same, and what it raises goes on to the caller.
+# `flop_counter(run)` calls `run()` once and returns a dict: for each operator that does products,
+# its name and the flops of all its calls. What `run` computes stays the same, and what it raises
+# goes on to the caller.
+#
+# - The operators are `mm`, `addmm`, `bmm`, `baddbmm`, `convolution` and `convolution_backward`; any
+#   other isn't counted, nor are biases. One that doesn't run is left out, or is 0.
+# - Convolutions have one to three dimensions, any stride, padding, dilation and groups, and are
+#   never transposed.
+# - Don't use `FlopCounterMode`: it is wrong for groups.
 #
 # In a `TorchDispatchMode`, `func.overloadpacket.__name__` is the name. The arguments:
 #
@@ -989,8 +1009,7 @@ print("backward / forward:", backward.get_total_flops() / forward.get_total_flop
 #   output_padding, groups, output_mask)`. The mask tells which gradients are computed: by `x`, by
 #   `weight`, by the bias. Each of the first two takes as many flops as the forward pass.
 #
-# `F.linear(x, w)` of shapes (5, 3) and (7, 3) without a bias gives `{"mm": 210}`. Don't use
-# `FlopCounterMode`: it is wrong for groups.
+# Example: `F.linear(x, w)` of shapes (5, 3) and (7, 3) without a bias gives `{"mm": 210}`.
 
 # %% nbgrader={"grade_id": "try-flops", "locked": true}
 from course_utils.chapters.performance.flops import check_flops, run_counter
@@ -1344,9 +1363,11 @@ print("equal gradients:", torch.equal(*gradients))
 #
 # ### Exercise 16.8 — A schedule for checkpoints ★★ · 14 min · 4 points
 #
-# `checkpoint_schedule(saved)` gets the sizes of the layers' inputs, a list of 1 to 14 integers from 0 on, and
-# leaves it as it is. Return `(lengths, peak)`: a list with the number of layers in each segment, in order,
-# so that the peak is as small as possible, and that peak: the sum of all segments' first inputs, plus the
+# `checkpoint_schedule(saved)` finds the segments with the smallest peak. It gets the sizes of the
+# layers' inputs, a list of 1 to 14 integers from 0 on, and leaves it as it is.
+#
+# Return `(lengths, peak)`: a list with the number of layers in each segment, in order, so that the
+# peak is as small as possible, and that peak: the sum of all segments' first inputs, plus the
 # largest "rest of a segment". Of several best schedules any will do.
 #
 # Example: nine layers of size 1 give `([3, 3, 3], 5)`.
@@ -1481,16 +1502,17 @@ print({name: str(result.dtype)[6:] for name, result in results.items()})
 # %% [markdown]
 # ### Exercise 16.9 — Which scale fits? ★★ · 6 min · 3 points
 #
-# `mixed_precision_errors(gradients)` gets a list of finite float32 tensors of any shapes, perhaps
-# empty, and leaves the list and the tensors as they are. Return `(scale, lost, lost_scaled)`, plain numbers:
+# `mixed_precision_errors(gradients)` says which scale fits, and what it saves. It gets a list of
+# finite float32 tensors of any shapes, perhaps empty, and leaves the list and the tensors as they
+# are. Return `(scale, lost, lost_scaled)`, plain numbers:
 #
-# - `scale`: the largest power of two, at most 2²⁴, for which no entry times `scale` becomes `inf` in
-#   float16;
+# - `scale`: the largest power of two, at most 2²⁴, for which no entry times `scale` becomes `inf`
+#   in float16;
 # - `lost`: how many entries that aren't 0 become 0 in float16 without a scale;
 # - `lost_scaled`: how many do so after scaling.
 #
-# For example `[torch.tensor([1.0, 1e-8])]` gives `(32768.0, 1, 0)`. Large gradients may need a scale
-# below 1.
+# For example `[torch.tensor([1.0, 1e-8])]` gives `(32768.0, 1, 0)`. Large gradients may need a
+# scale below 1.
 
 
 # %% nbgrader={"grade_id": "try-precision-errors", "locked": true} jupyter={"source_hidden": true}
@@ -1619,14 +1641,17 @@ draw_kernels(
 # %% [markdown]
 # ### Exercise 16.10 — Three branches, one convolution ★★★ · 18 min · 5 points
 #
-# `fold_batch_norm(block)` gets a `RepBlock` in eval mode (printed below) and returns one `nn.Conv2d`
-# with the same output: 3 × 3, padding 1, with a bias, and the groups, stride, dtype and device of the
-# block's 3 × 3 convolution. The two convolutions may have a bias or none, norms may have `affine=False`, each has its own
-# `eps`. `skip` may be `None`. The block stays as it is.
+# `fold_batch_norm(block)` gets a `RepBlock` in eval mode (printed below) and returns one
+# `nn.Conv2d` with the same output: 3 × 3, padding 1, with a bias, and the groups, stride, dtype and
+# device of the block's 3 × 3 convolution.
 #
-# With groups a weight has shape `(outputs, inputs / groups, 3, 3)`: input channels are counted anew in
-# each group. With 4 channels in 2 groups, output channel 3 is the second of its group, so its identity
-# is at `[3, 1, 1, 1]`.
+# - The two convolutions may have a bias or none, norms may have `affine=False`, each has its own
+#   `eps`. `skip` may be `None`.
+# - The block stays as it is.
+#
+# With groups a weight has shape `(outputs, inputs / groups, 3, 3)`: input channels are counted anew
+# in each group. With 4 channels in 2 groups, output channel 3 is the second of its group, so its
+# identity is at `[3, 1, 1, 1]`.
 
 # %% nbgrader={"grade_id": "try-fold", "locked": true}
 from course_utils.chapters.performance.folding import MORE_BLOCKS, RepBlock, check_fold, run_fold
@@ -1727,14 +1752,14 @@ print("int8:", q.tolist(), " back:", [round(v, 3) for v in ((q.float() - zero) *
 # ### Exercise 16.11 — Quantise ★★ · 10 min · 4 points
 #
 # `quantise(x, dim=None)` returns `(q, scale, zero)` for a float32 tensor that isn't empty, and
-# leaves `x` as it is.
+# leaves `x` as it is. With `dim=None` there is one range for the whole tensor, and `scale` and
+# `zero` have shape `()`. With a `dim` (perhaps negative) each index along it has its own: they have
+# the shape of `x` with size 1 in all other dimensions.
 #
 # - `low` is the smallest value, but at most 0; `high` the largest, but at least 0.
 # - `scale = (high − low) / 255`, float32; where that is 0 in float32, the scale is 1.
 # - `zero = round(−128 − low / scale)`, int32.
 # - `q = round(x / scale) + zero`, limited to −128…127, int8, in the shape of `x`.
-# - With `dim=None` there is one range for the whole tensor, and `scale` and `zero` have shape `()`. With a `dim`
-#   (perhaps negative) each index along it has its own: they have the shape of `x` with size 1 in all other dimensions.
 #
 # Example: `quantise(torch.tensor([-1.0, 0.0, 0.5, 4.0]))` has the `q` of the cell above.
 

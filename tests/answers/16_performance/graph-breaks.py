@@ -119,7 +119,7 @@ graph_breaks = {
 }
 
 
-# %% wrong="only two of them" breaks="Put into the dict functions" says=["the dict has no function under 'positive'"]
+# %% wrong="only two of them" breaks="Put into the dict functions" says=["there is no function in the dict"]
 graph_breaks = {
     "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
     "scale": lambda x: x / torch.where(x.any(), x.abs().max(), 1.0),

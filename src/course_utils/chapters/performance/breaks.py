@@ -154,7 +154,7 @@ def check_mended(found: dict, name: str, rows: list) -> None:
     __tracebackhide__ = True
     if "kind" in found:
         blank = ": is there an answer yet?" if found["kind"] in ("NoneType", "dict") else ""
-        raise AssertionError(f"the dict has no function under {name!r}{blank}")
+        raise AssertionError(f"there is no function in the dict{blank}")
     words = "its argument was changed: the broken one leaves it as it is"
     assert not found["changed"], words
     slip = ""

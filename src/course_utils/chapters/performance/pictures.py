@@ -49,8 +49,8 @@ def draw_flame(events: Sequence[tuple[str, int, int, int]], alt: str, title: str
             row, end - start, left=start - first, height=0.9, color=colours[name], edgecolor=INK,
             lw=0.6,
         )  # fmt: skip
-        if (end - start) > 0.009 * span * len(name):
-            short = name.removeprefix("aten::")
+        short = name.removeprefix("aten::")
+        if (end - start) > 0.009 * span * len(short):
             ax.text((start + end) / 2 - first, row, short, ha="center", va="center", fontsize=8)
         open_until.append(end)
     ax.set_yticks([])
