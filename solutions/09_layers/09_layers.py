@@ -37,7 +37,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 from course_utils import check_equal, check_parts, check_predictions, check_rules, check_value, show
 from course_utils import device, every_case, runs_with_the_answer, seeded
-from course_utils.chapters.layers import check_states, watched
+from course_utils.chapters.layers import watched_in_use as watched
 
 # %% [markdown]
 # ## 1. Linear: one line · core
@@ -103,6 +103,21 @@ except RuntimeError as error:
 #   dicts.
 #
 # Example: with `x = [1, 2]`, `weight = [[1, 10], [0, 1]]` and `bias = [0, 5]` it gives `[21, 7]`.
+
+
+# %% nbgrader={"grade_id": "try-gradients", "locked": true} jupyter={"source_hidden": true}
+# For most exercises of this chapter. You need not read it.
+from course_utils.chapters.layers import check_states as judged_states
+from course_utils.chapters.layers import gradients_of
+
+
+@runs_with_the_answer
+def try_gradients(exercise: str, arguments: tuple) -> dict | None:
+    return gradients_of(globals()[exercise], exercise, arguments)
+
+
+def check_states(*case, **more):
+    judged_states(try_gradients, *case, **more)
 
 
 # %% nbgrader={"grade_id": "try-linear-by-hand", "locked": true} jupyter={"source_hidden": true}

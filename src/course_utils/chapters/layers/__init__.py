@@ -16,7 +16,7 @@ from course_utils.chapters.layers.convolutions import (
     run_footprint,
 )
 from course_utils.chapters.layers.embeddings import check_embedding_details
-from course_utils.chapters.layers.gradients import check_states
+from course_utils.chapters.layers.gradients import check_states, gradients_of
 from course_utils.chapters.layers.linear import check_linear_by_hand
 from course_utils.chapters.layers.norms import (
     check_backward_far,
@@ -44,5 +44,3 @@ from course_utils.chapters.layers.transformer import (
     run_tiny_transformer,
 )
 from course_utils.chapters.layers.trials import dry_run, refused, watched_in_use
-
-watched = watched_in_use
