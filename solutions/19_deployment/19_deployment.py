@@ -1448,6 +1448,8 @@ with every_case() as case:
     for name, lists in loads.CASES.items():
         with case(name):
             check_times(*lists)
+    with case("the times as columns of a table, with gradients off"):
+        loads.check_other_states(load_test)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(19)
 for n in (2, 19, 21, 40, 101):
@@ -1554,6 +1556,8 @@ with every_case() as case:
             with forbid_changes(*given[:3]):
                 result = quantised_inference(*given)
             int8.check_layer(kind, result, inputs)
+    with case("views with gaps; without gradients; called again"):
+        int8.check_other_states(quantised_inference)
 
 # %% [markdown]
 # <details><summary>Hint</summary>

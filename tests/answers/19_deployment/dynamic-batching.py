@@ -1181,3 +1181,40 @@ async def dynamic_batching(queue, predict, most, wait):
         else:
             for (_, future), result in zip(batch, results, strict=True):
                 future.set_result(result)
+
+
+# %% wrong="cancelled ones in the queue have no place in a batch" breaks="It starts when it holds `most` requests" says=["a cancelled request takes a place until its batch starts"]
+async def dynamic_batching(queue, predict, most, wait):
+    loop = asyncio.get_running_loop()
+    while True:
+        batch = [await queue.get()]
+        end = loop.time() + wait
+        while len(batch) < most:
+            try:
+                pair = queue.get_nowait()
+                if not pair[1].cancelled():
+                    batch.append(pair)
+                continue
+            except asyncio.QueueEmpty:
+                pass
+            left = end - loop.time()
+            if left <= 0:
+                break
+            try:
+                batch.append(await asyncio.wait_for(queue.get(), left))
+            except TimeoutError:
+                break
+        batch = [(x, future) for x, future in batch if not future.cancelled()]
+        if not batch:
+            continue
+        try:
+            results = predict([x for x, _ in batch])
+        except Exception:
+            for x, future in batch:
+                try:
+                    future.set_result(predict([x])[0])
+                except Exception as error:
+                    future.set_exception(error)
+        else:
+            for (_, future), y in zip(batch, results, strict=True):
+                future.set_result(y)

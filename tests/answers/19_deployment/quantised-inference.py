@@ -523,3 +523,35 @@ def quantised_inference(x, weight, bias, low, high):
     total = ((whole.int() - zero)[:, None] * ints.int()).sum(2, dtype=torch.int32)
     y = total * scale * step[:, 0] + bias
     return total, y
+
+
+# %% wrong="storage read in order" says=["that have gaps in memory"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = (
+        ((x.as_strided(x.shape, (x.shape[1], 1)) / scale).round() + zero)
+        .clamp(0, 255)
+        .to(torch.uint8)
+    )
+    step = weight.abs().amax(1) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int8)
+    total = ((whole.int() - zero)[:, None] * ints.int()).sum(2, dtype=torch.int32)
+    return total, total * scale * step + bias
+
+
+# %% wrong="result in a buffer" says=["its result changed when it was called again"]
+KEPT = {}
+
+
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x / scale).round() + zero).clamp(0, 255).to(torch.uint8)
+    step = weight.abs().amax(1) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step[:, None]).round().to(torch.int8)
+    total = ((whole.int() - zero)[:, None] * ints.int()).sum(2, dtype=torch.int32)
+    total = KEPT.setdefault(total.shape, total).copy_(total)
+    return total, total * scale * step + bias

@@ -138,6 +138,11 @@ CASES: dict[str, dict[str, Any]] = {
         "requests": [(0.0, 1), (0.01, 2, 0.02), (0.03, 3), (0.5, 4)], "most": 3, "wait": 0.1,
         "batches": [(0.03, [1, 3]), (0.6, [4])],
     },
+    "four are there, the second is cancelled, most is 2": {
+        "requests": [(0.0, 1), (0.0, 2, 0.0), (0.0, 3), (0.0, 4)], "most": 2, "wait": 0.1,
+        "batches": [(0.0, [1]), (0.0, [3, 4])],
+        "early": "a cancelled request takes a place until its batch starts",
+    },
     "all are cancelled": {
         "requests": [(0.0, 1, 0.05), (0.02, 2, 0.06), (0.5, 3)], "most": 8, "wait": 0.1,
         "batches": [(0.6, [3])],

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from course_utils.chapters.deployment.noise import quiet
+from course_utils.learner.other_states import check_states
 from course_utils.learner.tracebacks import ends_in_notebook
 
 
@@ -148,6 +150,18 @@ SLIPS = {
     "int8 sum": "the sum doesn't fit into eight bits: add up in int32",
     "int16 sum": "the sum doesn't fit into sixteen bits: add up in int32",
 }
+
+
+def check_other_states(quantised_inference: Callable) -> None:
+    """Whether the layer gives the same in states in which a slip doesn't count on it."""
+    what, without = "quantised_inference(x, …)", ("old_gradient", "inside_a_graph")
+    check_states(quantised_inference, *layer("in range"), what=what, but=without)
+    first = quantised_inference(*layer("in range"))
+    kept = [one.clone() for one in first]
+    quantised_inference(*layer("beyond low and high"))
+    same = all(torch.equal(now, was) for now, was in zip(first, kept, strict=True))
+    words = "its result changed when it was called again, with other numbers: make each anew"
+    assert same, f"{what}: {words}"
 
 
 @ends_in_notebook

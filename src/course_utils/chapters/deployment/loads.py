@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -137,6 +138,14 @@ def truth(due: torch.Tensor, done: torch.Tensor) -> dict[str, float]:
         "p95": latency.sort().values[rank - 1].item(),
         "in flight": latency.sum().item() / period,
     }
+
+
+def check_other_states(load_test: Callable) -> None:
+    """Whether the numbers are right where the times are columns of a table, with gradients off."""
+    times = [torch.tensor(one, dtype=torch.float64) for one in CASES["the client was held up"]]
+    with torch.inference_mode():
+        columns = torch.stack(times, 1).unbind(1)
+        check_load(load_test(*columns), *times)
 
 
 @ends_in_notebook
