@@ -78,7 +78,7 @@ for name, tensor in {"CPU": x, "meta": x.to("meta"), "sparse": x.to_sparse()}.it
     print(f"{name:<7}", *keys_of(tensor))
 
 # %% [markdown]
-# Device and layout are in the last key. Before it are keys that name no device, and the order
+# The last key says device and layout; of those before it, only autograd's names a device. The order
 # is a priority: the first is asked first. Under each key an operator has an entry in its table. It is
 # either a kernel or a **fallthrough**, which means: not my business, ask the next. The table can be
 # read:
@@ -94,8 +94,9 @@ for key in keys_of(x):
 # %% [markdown]
 # Two kernels run for `x + x`. The one under `AutogradCPU` notes what backward will need and then
 # **calls the operator again**, with itself and everything before it taken out. The second call ends
-# at the kernel under `CPU`, which adds. That is how autograd works for every device without knowing
-# any: it is in front.
+# at the kernel under `CPU`, which adds. (For the puzzle's matrix it ends at the one under `Meta`, which
+# makes a result and adds nothing.) That is how autograd works for every device without knowing any: it
+# is in front, and the same kernel is under `AutogradCPU` and `AutogradMeta`.
 #
 # Did it surprise you that `AutogradCPU` runs, though `x` doesn't require grad? The key says what
 # kind of tensor it is, and every ordinary tensor may be recorded. Whether something *is* recorded is
@@ -137,8 +138,8 @@ with torch.autocast("cpu"):
 #
 # `matmul` has no column here, because it isn't a kernel of any device. It is **composite**: one C++
 # function that calls other operators (`mm`, `bmm`, `view` …), and each of those is dispatched for
-# itself. Its entry is the same under every key, and the path ends at the first. It needs no slopes
-# either: those of the operators inside are enough.
+# itself. The same entry is under `AutogradCPU`, `CPU` and `Meta`, and the path ends at the first of the
+# tensor's keys. It needs no slopes either: those of the operators inside are enough.
 
 # %% topics=["dispatch-autograd"]
 print(path_of(aten.matmul.default, x, x))
@@ -152,20 +153,21 @@ print(path_of(aten.matmul.default, x, x))
 # %% topics=["dispatch-autograd"] errata=["internals-map"] tags=["shows-false"]
 from pathlib import Path
 
-w = nn.Linear(1, 1).weight.detach().requires_grad_()
+w = torch.ones(1, requires_grad=True)
 libraries = {path.name.split(".")[0] for path in (Path(torch.__file__).parent / "lib").iterdir()}
 print("libcaffe2:", "libcaffe2" in libraries, "| libtorch_cpu:", "libtorch_cpu" in libraries)
 print("another class for autograd:", type(x) is not type(w))
-print("variants of abs, made from one kernel:", aten.abs.overloads(), "and abs_")
 
 # %% [markdown]
 # ### Exercise 20.1 — Which kernels run? ★ · 5 min · 2 points · core
 #
 # For each of the ten calls write the keys whose kernels run, in order, in one string, such as
-# `"AutogradCPU CPU"`. Leave out keys that fall through. `a` and `b` are ordinary tensors on the CPU, `g`
-# requires grad, `m` is on `meta`, `s` is sparse. A composite operator ends where its kernel runs.
-# (The keys that occur: `AutocastCPU`, `AutogradCPU`, `AutogradMeta`, `ADInplaceOrView`, `CPU`, `Meta`,
-# `SparseCPU`.)
+# `"AutogradCPU CPU"`. Leave out keys that fall through. The path of a composite operator ends where its
+# kernel runs.
+#
+# `a` and `b` are ordinary tensors on the CPU, `g` requires grad, `m` is on `meta`, `s` is sparse. The
+# keys that occur: `AutocastCPU`, `AutogradCPU`, `AutogradMeta`, `ADInplaceOrView`, `CPU`, `Meta`,
+# `SparseCPU`.
 
 # %% nbgrader={"grade_id": "predict-the-dispatch", "solution": true}
 predict_the_dispatch = {
@@ -225,8 +227,8 @@ assert result == (matrix + row).flatten().tolist()
 print(result)
 
 # %% [markdown]
-# The fewer loops, the faster: an inner loop with a fixed step is what a processor is good at, and
-# starting it costs. That is why the plan merges loops where it can. Chapter 02 had the rule for one tensor:
+# The fewer loops, the faster: a processor is good at an inner loop with a fixed step, but each start of
+# it costs time. That is why the plan merges loops where it can. Chapter 02 had the rule for one tensor:
 # two neighbouring dimensions are one if stepping the outer is the same as stepping the inner to its
 # end, **stride of the outer = size of the inner · stride of the inner**. For a sum it has to hold in
 # *every* operand. And a dimension of size 1 needs no loop: it is dropped, whatever its stride.
@@ -254,25 +256,29 @@ pictures.draw_loops(
 #
 # ### Exercise 20.2 — A tensor of your own ★★★ · 25 min · 5 points · core
 #
-# `MyTensor(storage, size, stride, offset)` is given: a note about a plain list. `x.storage`, `x.size`,
-# `x.stride` and `x.offset` are what you need. Write three functions, in plain Python:
+# Write the plan and the loop, in plain Python. The tensors are given: a `MyTensor` is a note about a
+# plain list, with the attributes `storage` (the list), `size`, `stride` and `offset`.
 #
-# 1. `broadcast_strides(size, stride, shape)`: the steps, a tuple, of an operand in loops over
-#    `shape`. Sizes are lined up at the end. A dimension that is new or has size 1 gets step 0, the
-#    others keep their stride. An operand that doesn't fit `shape` raises a `ValueError`.
-# 2. `merge_dimensions(shape, strides)`: `strides` is a list of tuples, one for each operand. Return
-#    the merged shape, a tuple, and a list with the merged strides, a tuple for each operand. As
-#    few loops as the rule allows, their order kept. No size is 0 here. Leave `strides` as it is.
-# 3. `elementwise(function, *tensors)`: a new, contiguous `MyTensor` (a new list, offset 0) of
-#    the common shape, with `function(x, y, …)` of the entries, called once for each entry of the
-#    result; what it raises passes through. At least one tensor is given. Leave the tensors as they
-#    are; sizes that don't fit raise a `ValueError`. If a size is 0 there is nothing to call.
-#    `torch.broadcast_shapes` may find the common shape for you; the error that it raises has to
-#    become a `ValueError`.
+# 1. `broadcast_strides(size, stride, shape)` returns the steps of an operand in loops over `shape`, a
+#    tuple.
+#    - Sizes are lined up at the end. A dimension that is new or has size 1 gets step 0, the others
+#      keep their stride.
+#    - An operand that doesn't fit `shape` raises a `ValueError`.
+# 2. `merge_dimensions(shape, strides)` leaves as few loops as the rule allows, their order kept.
+#    `strides` is a list of tuples, one for each operand. No size is 0 here.
+#    - Return the merged shape, a tuple, and a list with the merged strides, a tuple for each operand.
+#    - Leave `strides` as it is.
+# 3. `elementwise(function, *tensors)` returns `function(x, y, …)` of the entries of one or more
+#    tensors: a new, contiguous `MyTensor` (a new list, offset 0) of the common shape.
+#    - The function is called once for each entry of the result; if a size is 0 there is nothing to
+#      call. What it raises passes through.
+#    - Sizes that don't fit raise a `ValueError`. `torch.broadcast_shapes` may find the common shape,
+#      but raises another error.
+#    - Leave the tensors as they are.
 #
 # Examples: `broadcast_strides((3,), (1,), (2, 3))` is `(0, 1)`. `merge_dimensions((2, 1, 3), [(3, 99, 1)])`
 # is `((6,), [(1,)])`. `elementwise(operator.add, …)` of the matrix and the row above has the list
-# `[11, 22, 33, 14, 25, 36]`, size (2, 3), stride (3, 1). `my_storage` is given.
+# `[11, 22, 33, 14, 25, 36]`, size (2, 3), stride (3, 1).
 
 # %% nbgrader={"grade_id": "storage-trials", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.internals import storage_cases, storage_trials
@@ -384,17 +390,18 @@ check_scenarios(try_elementwise, storage_trials.ELEMENTWISE)
 # </details>
 # <details><summary>Hint 3</summary>
 #
-# `elementwise` is the two before, then loops. How many there are you don't know beforehand:
-# `itertools.product(*map(range, shape))` counts through all indices, the last one fastest.
+# In `elementwise` find the common shape and each tensor's steps in it, then loop. You don't know
+# beforehand how many loops there are: `itertools.product(*map(range, shape))` counts through all
+# indices, the last one fastest. An entry is at the offset plus the sum of index · step.
 # </details>
 
 # %% [markdown]
 # ## 3. A table of kernels · core
 #
-# The loop is clear, and the decision before it is still a word. How does a **dispatcher** decide?
-# We build one. Its tensors are handles. A `Handle` has `stored`, which only a backend's kernels
-# look at, and a frozenset of `keys`. (PyTorch's own is a C++ object, `TensorImpl`: storage, sizes,
-# strides, a key set, and a pointer to what autograd keeps.)
+# The loop is built; the decision before it isn't yet. How does a **dispatcher** decide? We write one.
+# Its tensors are handles. A `Handle` has `stored`, which only a backend's kernels look at, and a
+# frozenset of `keys`. (PyTorch's own is a C++ object, `TensorImpl`: storage, sizes, strides, a key set,
+# and a pointer to what autograd keeps.)
 
 # %% topics=["internals-overview"]
 handle = Handle(MyTensor([1.0, 2.0], (2,)), "List")
@@ -412,7 +419,7 @@ print(handle, "keys", sorted(handle.keys))
 # | if it were a fallthrough | the next key: List |
 # | if there were no entry at all | an error. A missing kernel isn't skipped in silence |
 #
-# The last row is PyTorch's message that every owner of a rare device knows:
+# The last row is an error that every owner of a rare device knows, here for a rare layout:
 
 # %% topics=["dispatch-device-layout"]
 try:
@@ -423,24 +430,28 @@ except NotImplementedError as error:
 # %% [markdown]
 # ### Exercise 20.3 — The dispatcher ★★★ · 25 min · 5 points · core
 #
-# Write `Dispatcher(priority)`, where `priority` is a tuple of keys, the first to be asked first:
+# Write `Dispatcher(priority)`: a table of kernels, a `call` that finds the right one in it, and a block
+# that skips keys. `priority` is a tuple of keys, the first to be asked first.
 #
-# - `register(operator, key, kernel)` puts an entry into this dispatcher's table; a later one replaces
-#   an earlier one. `kernel` is a function or `FALLTHROUGH`. The operator `"*"` means: for every
-#   operator that has no entry under this key. Such a kernel gets the operator's name first,
-#   then the arguments.
-# - `call(operator, *values)`: take the keys of all values together (a value without `keys`, such as a
-#   number, has none). Ask them by priority. FALLTHROUGH means the next key; a kernel is called with the
-#   values as they are. What it returns is returned, `None` as well, and what it raises passes through.
-#   A key without an entry, or no key left, raises a `NotImplementedError`.
-# - `below(key)`, for a `with` block: inside it, this dispatcher's calls skip `key` and all keys before
-#   it. Blocks nest, and an inner one never skips fewer keys than the outer. After the block, also if
-#   an exception leaves it, it is as before; the exception passes through.
+# 1. `register(operator, key, kernel)` puts an entry into this dispatcher's table: a function or
+#    `FALLTHROUGH`.
+#    - A later entry replaces an earlier one.
+#    - The operator `"*"` means: for every operator that has no entry under this key. Such a kernel
+#      gets the operator's name first, then the arguments.
+# 2. `call(operator, *values)` takes the keys of all values together (a value without `keys`, such as a
+#    number, has none) and asks them by priority.
+#    - FALLTHROUGH means the next key. A kernel is called with the values as they are; what it
+#      returns, be it `None`, is returned, and what it raises passes through.
+#    - A key without an entry, or no key left, raises a `NotImplementedError`.
+# 3. `below(key)` is for a `with` block: inside it, this dispatcher's calls skip `key` and all keys
+#    before it.
+#    - Blocks nest, and an inner one never skips fewer keys than the outer.
+#    - After the block it is as before, also if an exception leaves it; the exception passes through.
 #
 # Example: with `("Autograd", "List")`, kernels under both, and `x = Handle(1, "List", "Autograd")`,
 # `call("add", x, x)` runs the kernel under Autograd. If that one does
 # `with dispatcher.below("Autograd"): return dispatcher.call("add", x, x)`, the kernel under List runs
-# second. `my_dispatcher` is given.
+# second.
 
 # %% nbgrader={"grade_id": "dispatcher-trials", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.internals import block_trials, dispatcher_trials
@@ -528,7 +539,7 @@ check_scenarios(try_below, block_trials.BELOW)
 # %% [markdown]
 # What it is good for: a backend is a set of entries under one key. A **second backend** is a second
 # set, and not a line of the first is touched. Where an exercise isn't solved, something simpler steps
-# in here and below: NumPy for your loop, a dispatcher of two floors for yours.
+# in here and below: NumPy for your loop, and a dispatcher that knows only "autograd or not" for yours.
 
 # %% topics=["extension-points"]
 from course_utils.chapters.internals import parts
@@ -582,22 +593,25 @@ print(SLOPES["mul"](ours.call, g, None, x, y))
 # %% [markdown]
 # ### Exercise 20.4 — Autograd in front ★★ · 18 min · 4 points · core
 #
-# 1. `autograd_kernel(dispatcher, operator, slopes)` returns a kernel for the key `"Autograd"`: a
-#    function of `*values`. It calls the operator below Autograd (`dispatcher.below("Autograd")`) and
-#    returns that result. If any of the values is a handle that requires grad, the result gets
-#    `requires_grad = True`, the key `"Autograd"` in addition to its own, and a `node` in which you
-#    keep what backward needs. Else it is left alone: the key by itself doesn't mean that something is
-#    recorded.
-# 2. `backward(dispatcher, result, g)` starts with the gradient `g` (a handle) at `result`, walks back
-#    as in chapter 05, and leaves in each leaf that requires grad its gradient, in `grad`. If there
-#    was one already, the two are added, by `dispatcher.call("add", …)`, in a new handle. Only leaves
-#    (`node is None`) keep a `grad`. `slopes` may hold `None` for a value: nothing is paid there.
-#    Compute everything below Autograd, so that nothing is recorded. Chains of 3,000 steps have to
-#    work: no recursion.
+# Write the kernel in front and the walk back. All values are handles here; leave those that you are
+# given as they are, but for the leaves' `grad`.
 #
-# Values are handles here. Leave those that you are given as they are, but for the leaves' `grad`.
+# 1. `autograd_kernel(dispatcher, operator, slopes)` returns a kernel for the key `"Autograd"`, a
+#    function of `*values`. It calls the operator below Autograd (`dispatcher.below("Autograd")`) and
+#    returns that result.
+#    - If any of the values requires grad, the result gets `requires_grad = True`, the key `"Autograd"`
+#      in addition to its own, and a `node` in which you keep what backward needs.
+#    - Else it is left alone: the key by itself doesn't mean that something is recorded.
+# 2. `backward(dispatcher, result, g)` starts with the gradient `g` (a handle) at `result`, walks back
+#    as in chapter 05, and leaves its gradient in each leaf that requires grad, in `grad`. Only leaves
+#    (`node is None`) keep a `grad`.
+#    - If there was one already, the two are added, by `dispatcher.call("add", …)`, in a new handle.
+#    - `slopes` may hold `None` for a value: nothing is paid there.
+#    - Compute everything below Autograd, so that nothing is recorded.
+#    - Chains of 3,000 steps have to work: no recursion.
+#
 # Example: for `y = mul(a, b)` with a = 2 and b = 3, both requiring grad, and g = 1, `a.grad.stored` is 3
-# and `b.grad.stored` is 2. `autograd_in_front` is given.
+# and `b.grad.stored` is 2.
 
 # %% nbgrader={"grade_id": "tape-trials", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.internals import record_trials, tape_trials
@@ -695,8 +709,8 @@ check_scenarios(try_backward, tape_trials.random_programs(20))
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# First count how often each handle is used, from the result down. Then hand on; a handle's turn
-# comes when all that used it have paid in. A dict from handle to gradient is its account.
+# First count how often each handle is used, from the result down. Then hand on: a handle's turn
+# comes when all that used it have paid in. Keep what was paid in a dict from handle to gradient.
 # </details>
 
 # %% [markdown]
@@ -719,16 +733,16 @@ print("uint8 + number 300:   ", (bytes_ + 300).dtype, (bytes_ + 300).tolist())
 print("half + 0-D float64:   ", (half + torch.tensor(1.0, dtype=torch.float64)).dtype)
 
 # %% [markdown]
-# The first two look for a type that holds the values of both: `int16` for the first, `float32` for
-# the second, since each of the two halves has something the other lacks. The last two don't: 500
-# became 244, and the `float64` was ignored. A number that you write into a formula shouldn't turn
-# a whole batch into another type. To prevent that, operands have a **rank**:
+# The first two find a type that holds the values of both: `int16` for the first, `float32` for the
+# second, since `float16` has finer steps and `bfloat16` a wider range. The last two don't: 500 became
+# 244, and the `float64` was ignored. A number that you write into a formula shouldn't turn a whole
+# batch into another type. To prevent that, operands have a **rank**:
 #
 # 1. tensors with at least one dimension;
 # 2. tensors without a dimension;
 # 3. Python numbers, of which `bool` counts as bool, `int` as int64, `float` as the default dtype.
 #
-# and dtypes have a **category**: bool, then whole numbers, then floating point. Within a rank, join:
+# Dtypes have a **category**: bool, then whole numbers, then floating point. Within a rank, join:
 # the higher category decides, and within a category the smallest type that holds the values of both.
 # A lower rank has a say only if its category is *higher* than what the ranks above it gave; then its
 # dtype is the answer, as it is. The joins within a rank, as a picture:
@@ -836,9 +850,9 @@ print(generated_from("derivatives.yaml", "- name: mul.Tensor(", lines=3))
 
 # %% [markdown]
 # That is the entry for `mul`: its schema, and its slopes, as in our table of section 4. An author of
-# an operator writes a few lines here, and a kernel. `structured` means that the variants need only a
-# single kernel, the one into `out`. The other two are made of it: in place is "into the first argument",
-# functional is "into a new tensor". By hand, with NumPy:
+# an operator writes a few lines here, and a kernel. `structured_delegate: mul.out` means that the
+# variants need only a single kernel, the one into `out`. The other two are made of it: in place is "into
+# the first argument", functional is "into a new tensor". By hand, with NumPy:
 
 # %% topics=["out-inplace-functional"]
 into = np.abs  # the kernel: abs(x, out) writes into out
@@ -857,8 +871,7 @@ print("functional", functional(x), "and x is", x)
 print("in place  ", in_place(x), "and x is", x)
 
 # %% [markdown]
-# The same three in PyTorch. Each has a name, and a schema that says what it
-# writes:
+# The same three in PyTorch. Each has a name, and a schema that says what it writes:
 
 # %% topics=["out-inplace-functional"]
 x, y = torch.tensor([-1.0, 2.0]), torch.zeros(2)
@@ -960,9 +973,9 @@ print("lower door:", operators.names)
 # for backward.) Each can be opened for all tensors, by a mode as here, or
 # for one class.
 #
-# The oldest way is a **wrapper**: a class that holds a tensor. By itself it is a stranger to every
-# function of PyTorch. With the method `__torch_function__` it is let in, wherever a tensor is
-# expected:
+# First the upper door. Its oldest use is a **wrapper**: a class that holds a tensor. By itself it is a
+# stranger to every function of PyTorch. With the method `__torch_function__` it is let in, wherever a
+# tensor is expected:
 
 
 # %% topics=["tensor-wrappers"]
@@ -977,9 +990,10 @@ print(torch.ones(2) * Loud())
 print(torch.sum(Loud(), dim=0))
 
 # %% [markdown]
-# Three things to see. `kwargs` may be `None`. A tensor on the left is enough for the door to be found.
-# And `func` in the second line is the method of `Tensor`, not `torch.mul`: another object, with the same
-# name. A class that has no answer returns `NotImplemented`; if all do, PyTorch raises a `TypeError`.
+# Three things to see. `kwargs` may be `None`. The door is found also where the operand on the left is a
+# plain tensor. And `func` in the second line is the method of `Tensor`, not `torch.mul`: another object,
+# with the same name. A class that has no answer returns `NotImplemented`; if all do, PyTorch raises a
+# `TypeError`.
 #
 # ### Exercise 20.7 — Numbers with units ★★ · 12 min · 4 points
 #
@@ -993,11 +1007,13 @@ print(torch.sum(Loud(), dim=0))
 # - any other: return `NotImplemented`.
 #
 # A plain tensor or number among the arguments has no unit, `{}`. Quantities are given by position, and
-# so may be the dimension of `sum` and `mean`; keyword arguments are handed on as they are. The result
-# is a new `Quantity` with a new dict, its value computed by the same function on the values, so that
-# gradients flow. Leave the arguments as they are.
+# so may be the dimension of `sum` and `mean`; keyword arguments are handed on as they are. Leave the
+# arguments as they are.
 #
-# Example: 3 m divided by 2 s is 1.5 with `{"m": 1, "s": -1}`. `torch_function` is given.
+# The result is a new `Quantity` with a new dict, its value computed by the same function on the values,
+# so that gradients flow.
+#
+# Example: 3 m divided by 2 s is 1.5 with `{"m": 1, "s": -1}`.
 
 # %% nbgrader={"grade_id": "unit-trials", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.internals import units
@@ -1057,9 +1073,9 @@ check_scenarios(try_units, units.UNITS)
 # ### The lower door
 #
 # A subclass of `torch.Tensor` with `__torch_dispatch__` is a tensor all the way down: autograd, `vmap`
-# and composite operators treat it as such, and in the end the operator arrives at your
-# method instead of at a backend. It may not even have numbers. `torch.Tensor._make_wrapper_subclass` makes a
-# tensor that has only a note: size, strides, dtype, device.
+# and composite operators treat it as such, and in the end the operator arrives at your method
+# instead of at a backend. It need not even have numbers: `torch.Tensor._make_wrapper_subclass` makes a
+# tensor that has only a note of size, strides, dtype and device.
 #
 # What that is good for: put the work off. A **lazy** tensor writes down each operator, and computes
 # when the value is asked for. Then the whole program is known, and could be improved first. What
@@ -1079,8 +1095,9 @@ print(torch.ops.aten.mm.default(torch.ones(2, 3, device="meta"), torch.ones(3, 4
 #
 # ### Exercise 20.8 — A lazy tensor ★★ · 20 min · 4 points
 #
-# `Lazy(like, call)` makes a tensor with the note of `like` that keeps its `call`, a tuple
-# `(function, args, kwargs)`. Write two methods:
+# Write a tensor that notes how it would be computed, and computes when asked. Making one is given:
+# `Lazy(like, call)` has the note of `like` and keeps `call`, a tuple `(function, args, kwargs)`. Two
+# methods are missing:
 #
 # - `__torch_dispatch__(cls, func, types, args, kwargs)`: compute nothing but on `meta`. Return a `Lazy` with
 #   the note of the result, and the call that will give it. An operator that writes raises a
@@ -1089,9 +1106,11 @@ print(torch.ops.aten.mm.default(torch.ones(2, 3, device="meta"), torch.ones(3, 4
 #   asked for theirs. Each operation runs once, however often its result is used or `value()`
 #   is called.
 #
-# Operators here give one tensor. Plain tensors may be among the arguments; they are used as they are. The
-# tensors don't require grad. Example: with `a` from `torch_dispatch(torch.tensor([1.0, 2.0]))`, `b = a.exp() + 1`
-# has the shape (2,), and no exponential has been computed until `b.value()`. `torch_dispatch` is given.
+# Operators here give one tensor, and no tensor requires grad. Plain tensors may be among the arguments;
+# they are used as they are.
+#
+# Example: with `a = torch_dispatch(torch.tensor([1.0, 2.0]))`, which is given, `b = a.exp() + 1` has the
+# shape (2,), and no exponential has been computed until `b.value()`.
 
 # %% nbgrader={"grade_id": "lazy-trials", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.internals import lazy
@@ -1154,8 +1173,8 @@ check_scenarios(try_lazy, lazy.LAZY)
 # ## 8. A kernel and an operator of your own
 #
 # Both doors let you change what existing operators do. What if the operator you need doesn't exist?
-# Take a sum that forgets, `y[t] = x[t] + decay · y[t-1]`: returns in reinforcement learning, moving
-# averages, state space models. Each step needs the one before, so no single operator of PyTorch does it. A
+# Take a sum that forgets, `y[t] = x[t] + decay · y[t-1]`: it is in moving averages, in state space
+# models and, run backward, in the returns of reinforcement learning. PyTorch has no operator for it. A
 # loop over steps works, and sends every step down the whole path:
 
 
@@ -1170,10 +1189,10 @@ def by_steps(x, decay):
 
 with Logger() as operators:
     result = by_steps(torch.ones(2, 500), 0.5)
-print(len(operators.names), "operators for", result.numel(), "numbers")
+print(len(operators.names), "operators for", result.shape[-1], "steps")
 
 # %% [markdown]
-# An operator for each number, and a few more. A **kernel** does the loop inside. Whatever the language,
+# Two operators for each step, and a few more. A **kernel** does the loop inside. Whatever the language,
 # it has the same five parts:
 #
 # | part | in PyTorch's C++ | here |
@@ -1276,9 +1295,9 @@ scan_rows(x.detach().numpy(), 0.5, out)
 print("requires grad:", torch.from_numpy(out).requires_grad)
 
 # %% [markdown]
-# What each part of the path needs to know about an operator you have met: a **schema**, a kernel
-# for the backend, one on **meta** (called *fake*) for shapes, slopes for **autograd**, and for `vmap` a rule for
-# one dimension more. `torch.library.custom_op` takes them from Python. Here they are for a smaller
+# You have met what the path needs to know about an operator: a **schema**, a kernel for the backend,
+# one on **meta** (called *fake*) for shapes, and slopes for **autograd**. New is a rule for `vmap`, which
+# adds a dimension. `torch.library.custom_op` takes them all from Python. Here they are for a smaller
 # operator, the square:
 
 
@@ -1313,11 +1332,12 @@ print("on meta", square(torch.ones(2, 3, device="meta")).shape)
 # Register the sum that forgets as `internals::decayed_sum`, with arguments `x` (…, steps) and `decay`, a
 # `float`. Two parts:
 #
-# 1. **The kernel.** The result is new and contiguous, of the shape and dtype of `x`: `float16`,
-#    `bfloat16`, `float32` or `float64`. The half types are computed in `float32` or better and rounded
-#    once. `x` may have any strides, and sizes of 0; it is left as it is. A tensor without a dimension
-#    raises a `ValueError`, a dtype that isn't floating a `TypeError`. Write the loop with `scan_rows`,
-#    NumPy or PyTorch, as you like.
+# 1. **The kernel**, its loop with `scan_rows`, NumPy or PyTorch, as you like.
+#    - `x` may have any strides, and sizes of 0; it is left as it is. Its dtype is `float16`, `bfloat16`,
+#      `float32` or `float64`.
+#    - A tensor without a dimension raises a `ValueError`, a dtype that isn't floating a `TypeError`.
+#    - The result is new and contiguous, of the shape and dtype of `x`. The half types are computed in
+#      `float32` or better and rounded once.
 # 2. **The rest**: a fake, slopes for `x` (`decay` gets `None`), differentiable twice, and a rule for `vmap`
 #    over any dimension of `x`. `opcheck` must pass.
 #
@@ -1426,15 +1446,16 @@ print(x, torch.from_dlpack(array).data_ptr() == x.data_ptr())
 #
 # *Reserved* is the sum of all segments, *allocated* that of the blocks in use. By hand: `a` is 5 MiB, which
 # makes a segment of 6 MiB; the rest, 1 MiB, isn't more than 1 MiB, so `a` keeps it: 6 allocated, 6 reserved.
-# Free `a`, and 0 are allocated, 6 reserved. **Predict** the last four columns of this trace: what does
-# `e` do, and what can be given back?
+# Free `a`, and 0 are allocated, 6 reserved. **Predict** the last four columns of the picture for this trace:
+# where does `e` go, and what can be given back? (A thick frame is a segment, a coloured box a block in
+# use, a grey one a free block.)
 
 # %% nbgrader={"grade_id": "trace", "locked": true} topics=["internals-overview"]
 from course_utils.chapters.internals import allocators
 
 MIB = 2**20
-trace = [("malloc", name, 2 * MIB) for name in "abc"]
-trace = [("malloc", "x", 6 * MIB), ("free", "x"), *trace, ("free", "a"), ("free", "c")]
+trace = [("malloc", "x", 6 * MIB), ("free", "x")]
+trace += [("malloc", name, 2 * MIB) for name in "abc"] + [("free", "a"), ("free", "c")]
 trace += [("malloc", "e", 4 * MIB), ("empty_cache",), ("free", "b"), ("empty_cache",)]
 
 # %% topics=["internals-overview"]
@@ -1560,14 +1581,14 @@ for name in ("c10", "ATen", "torch", "TH", "THC", "THNN"):
 # %% [markdown]
 # ### Exercise 20.11 — Where would you look? ★ · 4 min · 2 points · core
 #
-# Eight errands. Write for each the folder where you would begin, of these seven: `"c10"`,
+# For each of eight errands write the folder where you would begin, one of these seven: `"c10"`,
 # `"aten/src/ATen"`, `"aten/src/ATen/native"`, `"torch/csrc"`, `"torch"`, `"torch/_inductor"`,
 # `"tools/autograd"`. (Always the innermost of them that fits.)
 
 # %% nbgrader={"grade_id": "where-is-it", "solution": true}
 where_is_it = {
     "the slope of torch.atan2 is wrong": None,
-    "nn.Dropout's docstring has a typing error": None,
+    "nn.Dropout's docstring has a typo": None,
     "the CPU loop of cumsum skips an entry": None,
     "a new dispatch key is needed": None,
     "backward() starves with many threads": None,
@@ -1608,8 +1629,8 @@ check_folders(where_is_it)
 # - Run the tests of what you touched (`python test/test_torch.py -k name`), `lintrunner` for the style, and
 #   let CI, which runs on every pull request, build for the systems that you don't have.
 #
-# Most contributions aren't kernels. Reading issues is: try to reproduce one on today's nightly, cut the
-# example down to ten lines, say which version broke it. A documentation page that misled you, a test
+# Most contributions aren't kernels. Reading issues is one: try to reproduce an issue on today's nightly, cut
+# the example down to ten lines, say which version broke it. A documentation page that misled you, a test
 # for an error message, an issue labelled *good first issue*: each is welcome, and each makes you read a
 # piece of this chapter in the original. Two lines belong in every report; `python -m torch.utils.collect_env`
 # writes the rest:
@@ -1677,7 +1698,6 @@ for operator in (aten.slice.Tensor, aten.index.Tensor):
 # cores. What CuPy and PyTorch share is DLPack, here with NumPy in its place:
 
 # %% topics=["extension-cupy"] errata=["cupy-for-pandas"]
-
 x = torch.arange(3)
 print(np.from_dlpack(x).tolist(), torch.from_dlpack(np.arange(3)).tolist())
 

@@ -3,7 +3,7 @@
 #
 # - "It calls the operator below Autograd"
 # - "returns that result"
-# - "If any of the values is a handle that requires grad"
+# - "If any of the values requires grad"
 # - "the result gets `requires_grad = True`"
 # - "in addition to its own"
 # - "a `node` in which you keep what backward needs"
@@ -18,7 +18,7 @@
 # - "`slopes` may hold `None` for a value: nothing is paid there"
 # - "Compute everything below Autograd, so that nothing is recorded"
 # - "no recursion"
-# - "Leave those that you are given as they are"
+# - "leave those that you are given as they are"
 #
 # Admits:
 #
@@ -28,7 +28,7 @@
 # - "Chains of 3,000 steps have to work": a chain of 3,000
 # - "`slopes` may hold `None`": a slope that is None, at a leaf
 # - "the key by itself": the key Autograd, but nothing requires grad
-# - "a handle": a backend that stores lists
+# - "All values are handles": a backend that stores lists
 
 # %% wrong="calls the kernel again in front" breaks="It calls the operator below Autograd" says=["RecursionError"]
 from collections.abc import Callable
@@ -149,7 +149,7 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
 
 
-# %% wrong="all arguments have to" breaks="If any of the values is a handle that requires grad" says=["a sum"]
+# %% wrong="all arguments have to" breaks="If any of the values requires grad" says=["a sum"]
 from collections.abc import Callable
 
 
@@ -1802,7 +1802,7 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
 
 
-# %% wrong="counters on the handles" breaks="Leave those that you are given as they are" says=["keep counts in a dict"]
+# %% wrong="counters on the handles" breaks="leave those that you are given as they are" says=["keep counts in a dict"]
 from collections.abc import Callable
 
 

@@ -1,18 +1,18 @@
 # %% [markdown]
 # Rules:
 #
-# - "a later one replaces an earlier one"
+# - "A later entry replaces an earlier one"
 # - "puts an entry into this dispatcher's table"
-# - "`kernel` is a function or `FALLTHROUGH`"
+# - "a function or `FALLTHROUGH`"
 # - "for every operator that has no entry under this key"
 # - "under this key"
 # - "Such a kernel gets the operator's name first"
-# - "take the keys of all values together"
+# - "takes the keys of all values together"
 # - "a value without `keys`, such as a number, has none"
-# - "Ask them by priority"
+# - "asks them by priority"
 # - "FALLTHROUGH means the next key"
-# - "a kernel is called with the values as they are"
-# - "What it returns is returned, `None` as well"
+# - "A kernel is called with the values as they are"
+# - "what it returns, be it `None`, is returned"
 # - "what it raises passes through"
 # - "A key without an entry"
 # - "or no key left, raises a `NotImplementedError`"
@@ -27,11 +27,11 @@
 #
 # - "the keys of all values": a handle of a subclass
 # - "a number, has none": a number beside a handle
-# - "`None` as well": a kernel that returns None
+# - "be it `None`": a kernel that returns None
 # - "Blocks nest": a wider block inside
 # - "no key left": no handle at all
 
-# %% wrong="the first argument's keys alone" breaks="take the keys of all values together" says=["the keys of all arguments count together"]
+# %% wrong="the first argument's keys alone" breaks="takes the keys of all values together" says=["the keys of all arguments count together"]
 from contextlib import contextmanager
 
 
@@ -167,7 +167,7 @@ def my_dispatcher() -> Dispatcher:
     return Dispatcher(("Autograd", "List", "NumPy"))
 
 
-# %% wrong="the order of the keys" breaks="Ask them by priority" says=["the order of priority decides"]
+# %% wrong="the order of the keys" breaks="asks them by priority" says=["the order of priority decides"]
 from contextlib import contextmanager
 
 
@@ -302,7 +302,7 @@ def my_dispatcher() -> Dispatcher:
     return Dispatcher(("Autograd", "List", "NumPy"))
 
 
-# %% wrong="calls the sentinel" breaks="`kernel` is a function or `FALLTHROUGH`" says=["TypeError"]
+# %% wrong="calls the sentinel" breaks="a function or `FALLTHROUGH`" says=["TypeError"]
 from contextlib import contextmanager
 
 
@@ -618,7 +618,7 @@ def my_dispatcher() -> Dispatcher:
     return Dispatcher(("Autograd", "List", "NumPy"))
 
 
-# %% wrong="the first registration stays" breaks="a later one replaces an earlier one" says=["the later registration replaces the earlier"]
+# %% wrong="the first registration stays" breaks="A later entry replaces an earlier one" says=["the later registration replaces the earlier"]
 from contextlib import contextmanager
 
 
@@ -809,7 +809,7 @@ def my_dispatcher() -> Dispatcher:
     return Dispatcher(("Autograd", "List", "NumPy"))
 
 
-# %% wrong="a result of None means nothing was found" breaks="What it returns is returned, `None` as well" says=["None is a result like any other"]
+# %% wrong="a result of None means nothing was found" breaks="what it returns, be it `None`, is returned" says=["None is a result like any other"]
 from contextlib import contextmanager
 
 
@@ -1380,7 +1380,7 @@ class Dispatcher:
             self.skip.pop()
 
 
-# %% wrong="hands on copies" breaks="a kernel is called with the values as they are" says=["the kernel gets the arguments themselves, not copies", "not copies"]
+# %% wrong="hands on copies" breaks="A kernel is called with the values as they are" says=["the kernel gets the arguments themselves, not copies", "not copies"]
 from contextlib import contextmanager
 
 

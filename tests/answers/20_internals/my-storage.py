@@ -5,7 +5,7 @@
 # - "A dimension that is new or has size 1 gets step 0"
 # - "others keep their stride"
 # - "An operand that doesn't fit `shape` raises a `ValueError`"
-# - "As few loops as the rule allows"
+# - "as few loops as the rule allows"
 # - "Return the merged shape, a tuple"
 # - "their order kept"
 # - "in plain Python"
@@ -13,18 +13,18 @@
 # - "(a new list, offset 0)"
 # - "of the common shape"
 # - "called once for each entry of the result"
-# - "what it raises passes through"
+# - "What it raises passes through"
 # - "Leave the tensors as they are"
-# - "sizes that don't fit raise a `ValueError`"
-# - "If a size is 0 there is nothing to call"
+# - "Sizes that don't fit raise a `ValueError`"
+# - "if a size is 0 there is nothing to call"
 # - "Leave `strides` as it is"
 #
 # Admits:
 #
 # - "A dimension that is new or has size 1": a single number
 # - "`strides` is a list of tuples, one for each operand": three operands
-# - "At least one tensor is given": one operand
-# - "If a size is 0": an empty one
+# - "one or more tensors": one operand
+# - "if a size is 0": an empty one
 # - "a plain list": entries of any kind
 # - "the merged strides, a tuple for each operand": no dimension
 
@@ -522,7 +522,7 @@ def my_storage(*tensors: MyTensor) -> MyTensor:
     return elementwise(lambda *numbers: sum(numbers), *tensors)
 
 
-# %% wrong="keeps loops of size 1" breaks="As few loops as the rule allows" says=["dimensions of size 1 are still there"]
+# %% wrong="keeps loops of size 1" breaks="as few loops as the rule allows" says=["dimensions of size 1 are still there"]
 from collections.abc import Callable
 
 
@@ -1183,7 +1183,7 @@ def my_storage(*tensors: MyTensor) -> MyTensor:
     return elementwise(lambda *numbers: sum(numbers), *tensors)
 
 
-# %% wrong="calls it for nothing" breaks="If a size is 0 there is nothing to call" says=["an empty one"]
+# %% wrong="calls it for nothing" breaks="if a size is 0 there is nothing to call" says=["an empty one"]
 from collections.abc import Callable
 
 
@@ -1233,7 +1233,7 @@ def my_storage(*tensors: MyTensor) -> MyTensor:
     return elementwise(lambda *numbers: sum(numbers), *tensors)
 
 
-# %% wrong="RuntimeError for sizes that don't fit" breaks="sizes that don't fit raise a `ValueError`" says=["sizes that don't fit"]
+# %% wrong="RuntimeError for sizes that don't fit" breaks="Sizes that don't fit raise a `ValueError`" says=["sizes that don't fit"]
 from collections.abc import Callable
 
 
@@ -2317,7 +2317,7 @@ def my_storage(*tensors: MyTensor) -> MyTensor:
     return elementwise(lambda *numbers: sum(numbers), *tensors)
 
 
-# %% wrong="the function's errors become ValueErrors" breaks="what it raises passes through" says=["what the function raises passes through as it is"]
+# %% wrong="the function's errors become ValueErrors" breaks="What it raises passes through" says=["what the function raises passes through as it is"]
 import itertools
 from collections.abc import Callable
 

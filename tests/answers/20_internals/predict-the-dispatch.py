@@ -3,7 +3,7 @@
 #
 # - "in one string"
 # - "Leave out keys that fall through"
-# - "A composite operator ends where its kernel runs"
+# - "The path of a composite operator ends where its kernel runs"
 # - "write the keys whose kernels run, in order"
 # - "`g` requires grad"
 # - "`m` is on `meta`"
@@ -159,7 +159,7 @@ predict_the_dispatch = {
 }
 
 
-# %% wrong="matmul is a kernel" breaks="A composite operator ends where its kernel runs" says=["a composite kernel"]
+# %% wrong="matmul is a kernel" breaks="The path of a composite operator ends where its kernel runs" says=["a composite kernel"]
 predict_the_dispatch = {
     "torch.mul(a, b)": "AutogradCPU CPU",
     "torch.mul(g, b), under no_grad": "AutogradCPU CPU",

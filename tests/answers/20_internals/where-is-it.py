@@ -7,7 +7,7 @@
 # %% wrong="slopes beside the engine" breaks="of these seven" says=["slopes are generated from one file"]
 where_is_it = {
     "the slope of torch.atan2 is wrong": "torch/csrc",
-    "nn.Dropout's docstring has a typing error": "torch",
+    "nn.Dropout's docstring has a typo": "torch",
     "the CPU loop of cumsum skips an entry": "aten/src/ATen/native",
     "a new dispatch key is needed": "c10",
     "backward() starves with many threads": "torch/csrc",
@@ -20,7 +20,7 @@ where_is_it = {
 # %% wrong="everything in native" says=["TensorIterator serves the kernels", "storages are made below"]
 where_is_it = {
     "the slope of torch.atan2 is wrong": "tools/autograd",
-    "nn.Dropout's docstring has a typing error": "torch",
+    "nn.Dropout's docstring has a typo": "torch",
     "the CPU loop of cumsum skips an entry": "aten/src/ATen/native",
     "a new dispatch key is needed": "c10",
     "backward() starves with many threads": "torch/csrc",
@@ -33,7 +33,7 @@ where_is_it = {
 # %% wrong="keys with the dispatcher" says=["keys are part of every tensor"]
 where_is_it = {
     "the slope of torch.atan2 is wrong": "tools/autograd",
-    "nn.Dropout's docstring has a typing error": "torch",
+    "nn.Dropout's docstring has a typo": "torch",
     "the CPU loop of cumsum skips an entry": "aten/src/ATen/native",
     "a new dispatch key is needed": "aten/src/ATen",
     "backward() starves with many threads": "torch/csrc",
@@ -46,7 +46,7 @@ where_is_it = {
 # %% wrong="the engine in Python" says=["the walk back is C++"]
 where_is_it = {
     "the slope of torch.atan2 is wrong": "tools/autograd",
-    "nn.Dropout's docstring has a typing error": "torch",
+    "nn.Dropout's docstring has a typo": "torch",
     "the CPU loop of cumsum skips an entry": "aten/src/ATen/native",
     "a new dispatch key is needed": "c10",
     "backward() starves with many threads": "torch",
@@ -59,7 +59,7 @@ where_is_it = {
 # %% wrong="the compiler is C++" says=["captured is made into kernels"]
 where_is_it = {
     "the slope of torch.atan2 is wrong": "tools/autograd",
-    "nn.Dropout's docstring has a typing error": "torch",
+    "nn.Dropout's docstring has a typo": "torch",
     "the CPU loop of cumsum skips an entry": "aten/src/ATen/native",
     "a new dispatch key is needed": "c10",
     "backward() starves with many threads": "torch/csrc",
@@ -72,7 +72,7 @@ where_is_it = {
 # %% wrong="loops by the iterator" breaks="Always the innermost of them that fits" says=["the loop is in the kernel itself"]
 where_is_it = {
     "the slope of torch.atan2 is wrong": "tools/autograd",
-    "nn.Dropout's docstring has a typing error": "torch",
+    "nn.Dropout's docstring has a typo": "torch",
     "the CPU loop of cumsum skips an entry": "aten/src/ATen",
     "a new dispatch key is needed": "c10",
     "backward() starves with many threads": "torch/csrc",
@@ -85,7 +85,7 @@ where_is_it = {
 # %% right="with slashes"
 where_is_it = {
     "the slope of torch.atan2 is wrong": "tools/autograd/",
-    "nn.Dropout's docstring has a typing error": "torch",
+    "nn.Dropout's docstring has a typo": "torch",
     "the CPU loop of cumsum skips an entry": "aten/src/ATen/native",
     "a new dispatch key is needed": "c10/",
     "backward() starves with many threads": "torch/csrc",

@@ -105,7 +105,9 @@ def _reason(x: Any, y: Any) -> str:
     if rank == other_rank and category != other:
         return "of the same rank, and the higher category decides"
     if rank == other_rank == 2:
-        return "two Python numbers: int64, or the default dtype"
+        return (
+            "two Python numbers: int64, or the default dtype" if category else "two bools: a bool"
+        )
     if rank == other_rank and category == 1 and torch.uint8 in (x.dtype, y.dtype):
         return "unsigned and signed: what holds all the values of both"
     if rank == other_rank and category == 2 and x.dtype != y.dtype:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from course_utils import every_case
+from course_utils.learner.cases import BLANK
 from course_utils.learner.tracebacks import ends_in_notebook
 
 
@@ -91,16 +92,27 @@ def play(scenario: Scenario, *answers: Any) -> tuple[str, Any]:
 
 @ends_in_notebook
 def check_scenarios(try_it: Callable[[str], Any], scenarios: Mapping[str, Scenario]) -> None:
-    """Try each scenario by its name and list all that fail.
+    """Try each scenario by its name and list all that fail; where nothing is answered, the first.
 
     Raises:
         AssertionError: naming each scenario that gave something else, and why it matters.
     """
     __tracebackhide__ = True
+    failed: dict[str, Exception] = {}
+    for name, scenario in scenarios.items():
+        try:
+            check_scenario(try_it(name), scenario)
+        except Exception as error:
+            failed[name] = error
+    # Without any answer the rest only says in other words that there is none.
+    first = str(failed.get(next(iter(scenarios)), ""))
+    if BLANK in first and len(failed) >= len(scenarios) - 1:
+        failed = {name: AssertionError(first) for name in failed}
     with every_case() as case:
-        for name, scenario in scenarios.items():
+        for name in scenarios:
             with case(name):
-                check_scenario(try_it(name), scenario)
+                if name in failed:
+                    raise failed[name]
 
 
 @ends_in_notebook

@@ -32,7 +32,7 @@ def generated_from(name: str, start: str, lines: int) -> str:
 
 _FOLDERS = {
     "the slope of torch.atan2 is wrong": ("tools/autograd", "slopes are generated from one file"),
-    "nn.Dropout's docstring has a typing error": ("torch", "modules are written in Python"),
+    "nn.Dropout's docstring has a typo": ("torch", "modules are written in Python"),
     "the CPU loop of cumsum skips an entry": (
         "aten/src/ATen/native",
         "the loop is in the kernel itself",
