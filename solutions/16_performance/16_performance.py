@@ -1358,8 +1358,8 @@ print("equal gradients:", torch.equal(*gradients))
 # %% [markdown]
 # Layers are rarely equal. Walk through `saved = [8, 1, 1, 8, 1, 1]`, the size of each layer's input, cut into
 # segments of 3 and 3. Kept are the first inputs, 8 + 8. While one segment is worked on, the rest of it
-# is there as well: 1 + 1. The peak is 18. Cut into 1 and 5: 8 + 1 are kept, and the rest is 1 + 8 + 1
-# + 1 = 11: 20. (Wrong would be 8 + 1 + 12: the segment's first input is counted twice.)
+# is there as well: 1 + 1. The peak is 18. Cut into 1 and 5: 8 + 1 are kept, and the rest is
+# 1 + 8 + 1 + 1 = 11, so the peak is 20. (Wrong would be 8 + 1 + 12: the segment's first input is counted twice.)
 #
 # ### Exercise 16.8 — A schedule for checkpoints ★★ · 14 min · 4 points
 #

@@ -16,7 +16,7 @@ def refusal(call, *args, **kwargs) -> str:
 
 @pytest.mark.parametrize(
     ("result", "words"),
-    [(None, "is there one yet"), (X, "a Tensor came back"), ((X,), "1 parts came back")],
+    [(None, "is there an answer yet"), (X, "a Tensor came back"), ((X,), "1 parts came back")],
 )
 def test_parts_are_asked_for_in_words(result, words):
     said = refusal(check_parts, result, "y", "mean")

@@ -21,7 +21,7 @@ def check_parts(result: Any, *names: str) -> Sequence:
     __tracebackhide__ = True
     expected = f"expected a tuple ({', '.join(names)})"
     if result is None:
-        raise AssertionError(f"the answer returned None: is there one yet? {expected}")
+        raise AssertionError(f"None came back: is there an answer yet? {expected}")
     if not isinstance(result, (tuple, list)):
         raise AssertionError(f"a {type(result).__name__} came back, {expected}")
     if len(result) != len(names):

@@ -133,7 +133,7 @@ def checkpoint_schedule(saved):
     return [len(part) for part in segments], peak
 
 
-# %% wrong="nothing yet" says=["is there one yet"]
+# %% wrong="nothing yet" says=["is there an answer yet"]
 def checkpoint_schedule(saved):
     pass
 

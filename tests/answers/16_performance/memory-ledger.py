@@ -484,7 +484,7 @@ def memory_ledger(layers, batch, optimizer, itemsize):
     }
 
 
-# %% wrong="a mask where nothing else keeps the result" says=["ends with ReLU: activations: ReLU saves its result, not a mask"]
+# %% wrong="a mask where nothing else keeps the result" says=["ends with ReLU: activations are not what the step takes"]
 def memory_ledger(layers, batch, optimizer, itemsize):
     parameters, sizes, kept, masks = 0, [], set(), 0
     for k, layer in enumerate(layers):

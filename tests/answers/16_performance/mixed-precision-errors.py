@@ -152,7 +152,7 @@ def mixed_precision_errors(gradients):
     return scale, lost(1.0), lost(scale)
 
 
-# %% wrong="nothing yet" says=["is there one yet"]
+# %% wrong="nothing yet" says=["is there an answer yet"]
 def mixed_precision_errors(gradients):
     pass
 

@@ -293,7 +293,7 @@ def quantise(
     return q, scale, zero
 
 
-# %% wrong="nothing yet" says=["is there one yet"]
+# %% wrong="nothing yet" says=["is there an answer yet"]
 def quantise(
     x: torch.Tensor, dim: int | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

@@ -319,7 +319,7 @@ def roofline(
     return flops, nbytes, "compute" if flops / peak > nbytes / bandwidth else "memory"
 
 
-# %% wrong="nothing yet" says=["None: is there one yet"]
+# %% wrong="nothing yet" says=["None came back: is there an answer yet"]
 def roofline(
     kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
 ) -> tuple[int, int, str]:
