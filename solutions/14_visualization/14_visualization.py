@@ -151,8 +151,9 @@ with every_case() as case:
         visualization.check_example(try_show_batch, 2, which=1)
     with case("images that need a gradient"):
         visualization.check_example(try_show_batch, 1, needs_gradient=True)
-    with case("images of 3 x 3 pixels"):
-        visualization.check_example(try_show_batch, 2, which=4, size=(3, 3))
+    for size in ((3, 3), (1, 4), (4, 1), (1, 1)):
+        with case(f"images of {size[0]} x {size[1]} pixels"):
+            visualization.check_example(try_show_batch, 2, which=4, size=size)
     with case("images that are views"):
         visualization.check_example(try_show_batch, 2, which=5, view=True)
     with case("images on a GPU, or on what the course takes for one"):
@@ -317,7 +318,7 @@ for kept in (4, 0):
 # | `train/gradient_norm` | the 2-norm of all gradients, as one vector, that this step is taken with |
 #
 # The training itself stays as it is: one forward pass for each step, and the same weights come out.
-# Frozen parameters have no gradient.
+# Parameters that are frozen or take no part have no gradient.
 # Example: gradients `[3, 0]` and `[0, 4]` of two parameters have together the norm 5.
 
 
@@ -360,6 +361,7 @@ with every_case() as case:
         ("a frozen layer, batches of 5 and 9", "frozen", [5, 9]),
         ("BatchNorm and dropout", "BatchNorm and dropout", [6, 8, 4]),
         ("pixels up to 10 million, and large gradients", "large pixels", [8, 6]),
+        *((kind, kind, [8, 6]) for kind in (visualization.SHARING, visualization.NAN)),
     ):
         visualization.check_dashboard(case, try_training_dashboard, name, kind, sizes)
     ### BEGIN HIDDEN TESTS
@@ -617,8 +619,8 @@ show(figure, words)
 #
 # ### Exercise 14.4 — Lie detector ★★ · 12 min · 3 points · core
 #
-# `lie_detector(plots, data)` gets the six axes by their names, just drawn, and the data. Repair each
-# axes **in place**:
+# `lie_detector(plots, data)` gets the six axes by their names, just drawn, and the data, which may be
+# of two other settings. Repair each axes **in place**:
 #
 # | plot | what an honest one shows |
 # | --- | --- |
@@ -670,6 +672,7 @@ def lie_detector(plots: dict[str, plt.Axes], data: dict) -> None:
 # %% nbgrader={"grade_id": "lie-detector-check", "grade": true, "points": 3}
 with every_case() as case:
     visualization.check_lies(case, try_lie_detector)
+    visualization.check_lies(case, try_lie_detector, "other numbers, ")
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>

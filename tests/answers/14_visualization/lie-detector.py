@@ -634,3 +634,89 @@ def lie_detector(plots, data):
     from matplotlib.colors import PowerNorm
 
     images[-1].set_norm(PowerNorm(0.3, low, high))
+
+
+# %% wrong="the second image is the one with more errors" says=["other numbers, own colours: the colour limits still differ"]
+def lie_detector(plots, data):
+    plots["cut axis"].set_ylim(0, 1)
+    smooth = plots["smoothed away"]
+    smooth.plot(data["loss"])
+    smooth.relim()
+    smooth.autoscale()
+    both = plots["two scales"]
+    other = both.figure.axes[-1]
+    other.remove()
+    both.plot(data["validation"])
+    top = max(max(data["loss"]), max(data["validation"]))
+    both.set_ylim(min(0, min(data["loss"]), min(data["validation"])) - 0.1, top * 1.1)
+    seeds = plots["one seed"]
+    for line in list(seeds.lines):
+        line.remove()
+    for curve in data["seeds"]:
+        seeds.plot(curve)
+    seeds.relim()
+    seeds.autoscale()
+    early = plots["stopped early"]
+    early.relim()
+    early.autoscale()
+    colours = plots["own colours"]
+    most = max(image.get_array().max() for image in colours.images)
+    colours.images[0].set_clim(0, most)
+
+
+# %% wrong="no bar is higher than 0.9" says=["other numbers, cut axis: the bars reach beyond the axis"]
+def lie_detector(plots, data):
+    plots["cut axis"].set_ylim(0, 0.9)
+    smooth = plots["smoothed away"]
+    smooth.plot(data["loss"])
+    smooth.relim()
+    smooth.autoscale()
+    both = plots["two scales"]
+    other = both.figure.axes[-1]
+    other.remove()
+    both.plot(data["validation"])
+    top = max(max(data["loss"]), max(data["validation"]))
+    both.set_ylim(min(0, min(data["loss"]), min(data["validation"])) - 0.1, top * 1.1)
+    seeds = plots["one seed"]
+    for line in list(seeds.lines):
+        line.remove()
+    for curve in data["seeds"]:
+        seeds.plot(curve)
+    seeds.relim()
+    seeds.autoscale()
+    early = plots["stopped early"]
+    early.relim()
+    early.autoscale()
+    colours = plots["own colours"]
+    most = max(image.get_array().max() for image in colours.images)
+    for image in colours.images:
+        image.set_clim(0, most)
+
+
+# %% wrong="limits by the training loss" says=["other numbers, two scales: points of"]
+def lie_detector(plots, data):
+    plots["cut axis"].set_ylim(0, 1)
+    smooth = plots["smoothed away"]
+    smooth.plot(data["loss"])
+    smooth.relim()
+    smooth.autoscale()
+    both = plots["two scales"]
+    other = both.figure.axes[-1]
+    other.remove()
+    both.plot(data["validation"])
+    top = max(data["loss"])
+    both.set_ylim(min(0, min(data["loss"]), min(data["validation"])) - 0.1, top)
+    seeds = plots["one seed"]
+    for line in list(seeds.lines):
+        line.remove()
+    for curve in data["seeds"]:
+        seeds.plot(curve)
+    seeds.relim()
+    seeds.autoscale()
+    early = plots["stopped early"]
+    early.relim()
+    early.autoscale()
+    colours = plots["own colours"]
+    most = max(image.get_array().max() for image in colours.images)
+    for image in colours.images:
+        image.set_clim(0, most)

@@ -314,3 +314,23 @@ def show_batch(
         axes.set_title(names[label])
         axes.axis("off")
     return figure
+
+
+# %% wrong="squeezes away a height or width of 1" says=["images of 1 x 4 pixels: picture 0 has shape (4, 3), not (1, 4, 3)", "all three dimensions stay"]
+def show_batch(images, labels, names, mean, std):
+    """A figure of the images (batch, 3, height, width) as they were before ``(x - mean) / std``."""
+    figure, grid = plt.subplots(1, len(images), squeeze=False, figsize=(1.2 * len(images), 1.5))
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        picture = image
+        picture = (
+            (image * std[:, None, None] + mean[:, None, None])
+            .clamp(0, 1)
+            .permute(1, 2, 0)
+            .detach()
+            .cpu()
+            .squeeze()
+        )
+        axes.imshow(picture)
+        axes.set_title(names[label])
+        axes.axis("off")
+    return figure

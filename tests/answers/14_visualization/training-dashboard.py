@@ -9,11 +9,11 @@
 # - "the 2-norm of all gradients, as one vector, that this step is taken with"
 # - "one forward pass for each step"
 # - "the same weights come out"
-# - "Frozen parameters have no gradient"
+# - "Parameters that are frozen or take no part have no gradient"
 #
 # Admits:
 #
-# - "Frozen parameters have no gradient": a frozen layer, batches of 5 and 9
+# - "Parameters that are frozen or take no part have no gradient": a frozen layer, batches of 5 and 9
 
 # %% wrong="the stub" says=["the event file holds no scalar: is there an answer yet?"]
 def training_dashboard(writer, model, optimizer, scheduler, batches):
@@ -57,7 +57,7 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
         scheduler.step()
 
 
-# %% wrong="forgets frozen parameters" breaks="Frozen parameters have no gradient" says=["a frozen layer, batches of 5 and 9", "AttributeError"]
+# %% wrong="forgets frozen parameters" breaks="Parameters that are frozen or take no part have no gradient" says=["a frozen layer, batches of 5 and 9", "AttributeError"]
 def training_dashboard(writer, model, optimizer, scheduler, batches):
     for step, (x, y) in enumerate(batches):
         logits = model(x)
@@ -115,7 +115,7 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
         loss = nn.CrossEntropyLoss()(logits, y)
         loss.backward()
         squares = sum(
-            float((p.grad.double() ** 2).sum()) for p in model.parameters() if p.requires_grad
+            float((p.grad.double() ** 2).sum()) for p in model.parameters() if p.grad is not None
         )
         right = (logits.max(dim=1).indices == y).sum().item() / len(y)
         history.append((loss.item(), right, rate, squares**0.5))
@@ -471,5 +471,90 @@ def training_dashboard(writer, model, optimizer, scheduler, batches) -> None:
         writer.add_scalar("train/rate", optimizer.param_groups[0]["lr"], step)
         norm = nn.utils.clip_grad_norm_(model.parameters(), 1e3)
         writer.add_scalar("train/gradient_norm", float(norm), step)
+        optimizer.step()
+        scheduler.step()
+
+
+# %% wrong="what requires grad has a gradient" says=["the .grad of a parameter that took no part is None"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    """Train on the batches, and log four scalars for each step."""
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)  # (batch, class)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        accuracy = (logits.argmax(1) == y).float().mean()
+        gradients = [p.grad for p in model.parameters() if p.requires_grad]
+        norm = nn.utils.get_total_norm(gradients)
+        rate = optimizer.param_groups[0]["lr"]
+        writer.add_scalar("train/loss", loss.item(), step)
+        writer.add_scalar("train/accuracy", accuracy.item(), step)
+        writer.add_scalar("train/rate", rate, step)
+        writer.add_scalar("train/gradient_norm", norm.item(), step)
+        optimizer.step()
+        scheduler.step()
+
+
+# %% wrong="a weight of two layers counts twice" says=["a parameter that two layers share counts once"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    """Train on the batches, and log four scalars for each step."""
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)  # (batch, class)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        accuracy = (logits.argmax(1) == y).float().mean()
+        gradients = [
+            p.grad
+            for m in model.modules()
+            for p in m.parameters(recurse=False)
+            if p.grad is not None
+        ]
+        norm = nn.utils.get_total_norm(gradients)
+        rate = optimizer.param_groups[0]["lr"]
+        writer.add_scalar("train/loss", loss.item(), step)
+        writer.add_scalar("train/accuracy", accuracy.item(), step)
+        writer.add_scalar("train/rate", rate, step)
+        writer.add_scalar("train/gradient_norm", norm.item(), step)
+        optimizer.step()
+        scheduler.step()
+
+
+# %% wrong="stops where the norm is not finite" says=["a pixel that is nan: raised RuntimeError"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    """Train on the batches, and log four scalars for each step."""
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)  # (batch, class)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        accuracy = (logits.argmax(1) == y).float().mean()
+        gradients = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = nn.utils.get_total_norm(gradients, error_if_nonfinite=True)
+        rate = optimizer.param_groups[0]["lr"]
+        writer.add_scalar("train/loss", loss.item(), step)
+        writer.add_scalar("train/accuracy", accuracy.item(), step)
+        writer.add_scalar("train/rate", rate, step)
+        writer.add_scalar("train/gradient_norm", norm.item(), step)
+        optimizer.step()
+        scheduler.step()
+
+
+# %% wrong="views each gradient as a row" says=["view size is not compatible"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    """Train on the batches, and log four scalars for each step."""
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)  # (batch, class)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        accuracy = (logits.argmax(1) == y).float().mean()
+        gradients = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.cat([g.view(-1) for g in gradients]).norm()
+        rate = optimizer.param_groups[0]["lr"]
+        writer.add_scalar("train/loss", loss.item(), step)
+        writer.add_scalar("train/accuracy", accuracy.item(), step)
+        writer.add_scalar("train/rate", rate, step)
+        writer.add_scalar("train/gradient_norm", norm.item(), step)
         optimizer.step()
         scheduler.step()

@@ -34,6 +34,8 @@ from course_utils.chapters.visualization.diagnosis import (
 )
 from course_utils.chapters.visualization.embeddings import check_map, seen_embedding_map
 from course_utils.chapters.visualization.event_files import (
+    NAN,
+    SHARING,
     check_dashboard,
     seen_training_dashboard,
 )

@@ -60,7 +60,9 @@ def check_batch(attempt, on_gpu, images, labels, names, mean, std) -> None:
     with forbid_changes(images, mean, std):
         found = attempt(on_gpu, images, labels, names, mean, std)
     hint = "; is there an answer yet? imshow wants (height, width, channel)"
-    hint = hint if "Invalid shape" in str(found) else ""
+    hint = hint if "Invalid shape (3, " in str(found) else ""
+    if "Invalid shape (3,)" in str(found):
+        hint = "; all three dimensions stay, also where the height or width is 1"
     if "must match the size of tensor" in str(found):
         hint = "; mean and std have an entry for each channel: give them two dimensions behind it"
     assert "error" not in found, found["error"] + hint
@@ -136,7 +138,8 @@ def check_batch(attempt, on_gpu, images, labels, names, mean, std) -> None:
             ).permute(1, 2, 0),
             "bytes wrap around: clamp first": ((back * 255).long() % 256).permute(1, 2, 0) / 255,
         }
-        assert picture.dim() == 3, f"picture {n} is (height, width): all three colours are wanted"
+        wanted = f"{(*x.shape[1:], 3)}: three colours, also where the height or width is 1"
+        assert picture.dim() == 3, f"picture {n} has shape {tuple(picture.shape)}, not {wanted}"
         check_seen(picture, truth.permute(1, 2, 0), f"picture {n}", slips, atol=0.005)
 
 

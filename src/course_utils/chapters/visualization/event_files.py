@@ -24,6 +24,8 @@ from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
 
 LARGE = "large pixels"  # and so large gradients
+SHARING = "a weight of two layers, and one that takes no part"
+NAN = "a pixel that is nan"
 SHARED = "BatchNorm and dropout"  # a model in which a second forward pass changes something
 
 
@@ -36,6 +38,11 @@ def make_training(kind: str, sizes: list[int]) -> tuple:
         norm = nn.BatchNorm1d(64, affine=False).to(device).eval()
         model[0] = nn.Sequential(nn.Flatten(), norm, nn.Dropout(0.5))
         model[2] = nn.Sequential(nn.BatchNorm1d(16).to(device), nn.ReLU())
+    if kind == SHARING:
+        one, two = nn.Linear(16, 16).to(device), nn.Linear(16, 16).to(device)
+        one.weight = two.weight = nn.Parameter(one.weight.detach().t())  # not contiguous
+        model[2] = nn.Sequential(nn.ReLU(), one, nn.ReLU(), two)
+        model[2].register_parameter("spare", nn.Parameter(torch.ones(3, device=device)))
     for parameter in model.parameters():
         parameter.grad = torch.full_like(parameter, 0.25)
     second = {"params": [*model[1].parameters(), *model[2].parameters()], "lr": 0.01}
@@ -52,6 +59,11 @@ def make_training(kind: str, sizes: list[int]) -> tuple:
         (scale * digits()[0][e - n : e], digits()[1][e - n : e])
         for n, e in zip(sizes, ends, strict=True)
     ]
+    if kind == NAN:
+        batches[-1] = (
+            batches[-1][0].clone().index_fill(0, torch.tensor(0), torch.nan),
+            batches[-1][1],
+        )
     torch.manual_seed(len(sizes))
     return model, optimizer, scheduler, batches
 
@@ -110,6 +122,8 @@ def true_dashboard(kind: str, sizes: list[int]) -> tuple:
         second = optimizer.param_groups[1]["lr"]
         group = [p.grad.norm() for p in optimizer.param_groups[0]["params"] if p.grad is not None]
         matrices = [p.grad.norm() for p in model.parameters() if p.grad is not None and p.dim() > 1]
+        layers = [p for m in model.modules() for p in m.parameters(recurse=False)]
+        twice = torch.stack([p.grad.norm() for p in layers if p.grad is not None]).norm()
         mean_square = norms.norm() / sum(grad.numel() for grad in grads) ** 0.5
         losses.append(loss.item())
         shares.append(float(hits.mean()))
@@ -143,6 +157,7 @@ def true_dashboard(kind: str, sizes: list[int]) -> tuple:
                 group
             ).norm(),
             "gradient_norm: without the biases; all parameters count": torch.stack(matrices).norm(),
+            "gradient_norm: a parameter that two layers share counts once": twice,
             "gradient_norm: a mean of squares; the norm is the root of their sum": mean_square,
             "gradient_norm: a sum of norms is no norm of the whole: sum the squares": norms.sum(),
             "gradient_norm: the root is missing": norms.norm() ** 2,
@@ -181,16 +196,21 @@ def check_dashboard(case, attempt, name, kind, sizes):
         try:
             found, apart, left, weights = attempt(kind, sizes)
         except Exception as error:
-            if kind == "frozen" and "NoneType" in str(error):
-                said = f"raised {type(error).__name__}: {error}"
-                raise AssertionError(f"{said}; a frozen parameter's .grad is None") from None
+            said = f"raised {type(error).__name__}: {error}"
+            if ("NoneType" in said or "to be defined" in said) and kind in ("frozen", SHARING):
+                which = {SHARING: "of a parameter that took no part"}.get(
+                    kind, "of a frozen parameter"
+                )
+                raise AssertionError(f"{said}; the .grad {which} is None") from None
             raise
         assert found or not apart, (
             "add_scalars makes a run of its own for each curve; call add_scalar for each tag"
         )
         assert found, "the event file holds no scalar: is there an answer yet?"
     right, slips, true_weights = true_dashboard(kind, sizes)
-    same = found and all(map(torch.allclose, weights, true_weights))
+    same = found and all(
+        torch.allclose(*pair, equal_nan=True) for pair in zip(weights, true_weights, strict=True)
+    )
     told = slice(None) if same else slice(1)  # another training has other numbers from then on
     for tag, values in right.items() if found else ():
         with case(f"{name}, train/{tag}"):
