@@ -788,3 +788,26 @@ def compress(gradient, residual, k):
         average.index_add_(0, places, numbers / world_size)
     total[index] = 0
     return average.view(gradient.shape), total.view(gradient.shape)
+
+
+# %% right="one all-reduce where all entries go"
+def compress(gradient, residual, k):
+    total = (gradient + residual).reshape(-1).clone()
+    k = min(k, total.numel())
+    if k == total.numel():
+        dist.all_reduce(total)
+        return (total / dist.get_world_size()).view(gradient.shape), torch.zeros_like(total).view(
+            gradient.shape
+        )
+    where = total.abs().topk(k).indices
+    values = total[where]
+    world = dist.get_world_size()
+    all_values = [torch.empty_like(values) for _ in range(world)]
+    all_where = [torch.empty_like(where) for _ in range(world)]
+    dist.all_gather(all_values, values)
+    dist.all_gather(all_where, where)
+    average = torch.zeros_like(total)
+    for v, w in zip(all_values, all_where):
+        average[w] += v
+    total[where] = 0
+    return (average / world).view(gradient.shape), total.view(gradient.shape)

@@ -290,3 +290,12 @@ def no_sync(ddp: DDP, batches: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
         with ddp.no_sync() if i < len(batches) - 1 else nullcontext():
             loss = F.mse_loss(ddp(x), y) / len(batches)
             loss.backward()
+
+
+# %% wrong="thaws everything" says=["41 numbers have a .grad, expected 37", "was something frozen or thawed?"]
+def no_sync(ddp, batches):
+    for p in ddp.parameters():
+        p.requires_grad_(True)
+    for i, (x, y) in enumerate(batches):
+        with ddp.no_sync() if i < len(batches) - 1 else nullcontext():
+            (F.mse_loss(ddp(x), y) / len(batches)).backward()

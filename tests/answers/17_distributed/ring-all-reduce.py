@@ -715,3 +715,21 @@ def ring_all_reduce(x: torch.Tensor) -> torch.Tensor:
         else:
             take.copy_(part)
     return flat.view(x.shape)
+
+
+# %% wrong="no second half" says=["one chunk alone is finished"]
+def ring_all_reduce(x):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    flat = x.detach().clone(memory_format=torch.contiguous_format).view(-1)
+    chunks = flat.tensor_split(n)
+    for step in range(n - 1):
+        give, take = chunks[(rank - step) % n], chunks[(rank - step - 1) % n]
+        incoming = torch.empty_like(take)
+        request = dist.isend(give, (rank + 1) % n)
+        dist.recv(incoming, (rank - 1) % n)
+        request.wait()
+        if step < n - 1:
+            take += incoming
+        else:
+            take.copy_(incoming)
+    return flat.view(x.shape)

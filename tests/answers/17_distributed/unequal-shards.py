@@ -419,3 +419,13 @@ def unequal_shards(gradient, count):
         part.copy_(gradient).mul_(count / total.item())
     dist.all_reduce(part)
     return part.to(gradient.dtype)
+
+
+# %% wrong="divides by the rank's own count" says=["divided by this rank's own count"]
+def unequal_shards(gradient, count):
+    flat = torch.zeros(gradient.numel() + 1, dtype=torch.float64, device=gradient.device)
+    if count > 0:
+        flat[:-1] = gradient.detach().reshape(-1).double() * count
+        flat[-1] = count
+    dist.all_reduce(flat)
+    return (flat[:-1] / max(count, 1)).view(gradient.shape).to(gradient.dtype)

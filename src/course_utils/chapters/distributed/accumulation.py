@@ -38,7 +38,7 @@ def run_unequal(answer, world_size: int, cases: list) -> list | str:
 def check_unequal(try_unequal, world_size, cases):
     found = try_unequal(world_size, cases)
     check_ran(found, world_size, "unequal_shards")
-    wide = wrong_in_wide_dtypes(found, cases)
+    wide, own = wrong_in_wide_dtypes(found, cases), by_own_counts(found, cases)
     with every_case() as case:
         for number, (gradients, counts) in enumerate(cases):
             right = weighted_mean(gradients, counts)
@@ -48,7 +48,7 @@ def check_unequal(try_unequal, world_size, cases):
                 with case(f"counts {counts}, {right.dtype}{strides}, rank {rank}"):
                     check_company([each[number][2] for each in found], rank)
                     of_others = [y[number][0] for r, y in enumerate(found) if r != rank]
-                    hints = wide, any(near(y, right) for y in of_others)
+                    hints = wide, any(near(y, right) for y in of_others), own
                     check_weighted(result, right, gradients, counts, rank, hints)
                     assert kept, "the gradient that was handed in was changed"
                     assert lasts, OVERWRITTEN
@@ -65,6 +65,20 @@ def wrong_in_wide_dtypes(found, cases):
         if easy and not all(near(of_rank[number][0], right) for of_rank in found):
             return True
     return False
+
+
+def by_own_counts(found, cases):
+    """Has each rank divided the sum by its own count, wherever that can be seen?"""
+    seen = False
+    for number, (gradients, counts) in enumerate(cases):
+        right = weighted_mean(gradients, counts)
+        for of_rank, count in zip(found, counts, strict=True):
+            y, slip = of_rank[number][0], right.double() * sum(counts) / max(count, 1)
+            if right.dtype.itemsize >= 4 and sum(counts) < 20 and right.isfinite().all():
+                if not near(y, slip.to(right)):
+                    return False
+                seen = seen or not near(y, right)
+    return seen
 
 
 def near(y, right):
@@ -105,7 +119,7 @@ def check_weighted(result, right, gradients, counts, rank, hints):
 
 def check_weighted_slips(result, right, gradients, counts, rank, hints):
     ranks, dtype, doubles = len(counts), right.dtype, [g.double() for g in gradients]
-    wide, others_right = hints
+    wide, others_right, by_own = hints
     own = torch.allclose(result, gradients[rank], equal_nan=True)
     if not counts[rank] and own and others_right:
         raise AssertionError(
@@ -125,6 +139,9 @@ def check_weighted_slips(result, right, gradients, counts, rank, hints):
             "a rank that has samples handed in an infinity, and the result hides it: leave out a "
             "rank by its count alone"
         )
+    assert not by_own, (
+        "the weighted sum was divided by this rank's own count: divide by the samples of all ranks"
+    )
     by_memory = [flat_in_memory(g) * n for g, n in zip(doubles, counts, strict=True) if n]
     in_memory = torch.empty_like(gradients[rank], dtype=torch.float64)
     in_memory.as_strided((right.numel(),), (1,)).copy_(sum(by_memory) / sum(counts))
@@ -287,9 +304,14 @@ def gradient_over(batches):
 
 def check_accumulated(grad, right, parts, of_all, changes):
     def is_(slip):
-        return isinstance(grad, torch.Tensor) and torch.allclose(grad, slip, 1e-4, 1e-6)
+        same = isinstance(grad, torch.Tensor) and grad.shape == slip.shape
+        return same and torch.allclose(grad, slip, 1e-4, 1e-6)
 
     steps, ranks = len(parts), len(of_all)
+    assert grad is None or grad.shape == right.shape, (
+        f"{grad.numel()} numbers have a .grad, expected {right.numel()}: was a parameter frozen or "
+        "thawed?"
+    )
     if is_(right * 20):
         raise AssertionError(
             "the gradient is 20 times too large, and a batch has 4 times 5 numbers: `F.mse_loss` "

@@ -54,12 +54,15 @@ def other_gradients(answer, tensors, epses, upstream):
     gradient that comes in has a NaN, and by x when one graph goes back once more.
     """
     x, w, b = (t.clone().requires_grad_() for t in tensors)
-    first, _ = answer(x, w, b, *epses), answer(2 * x.detach().flip(0) - 1, w, b, *epses)
-    loss = (first * upstream).sum()
-    crossed, twice = (
-        torch.autograd.grad(loss, x, allow_unused=True, retain_graph=not time)[0]
-        for time in range(2)
-    )
+    other = 2 * torch.cat([x.detach()] * 2)[..., None] - 1  # of another count and dimension
+    first, _ = answer(x, w, b, *epses), answer(other, w, b, *epses)
+    loss, by_x = (first * upstream).sum(), []
+    for time in range(2):
+        try:
+            by_x += torch.autograd.grad(loss, x, allow_unused=True, retain_graph=not time)
+        except Exception:  # what backward kept is of the other batch
+            by_x.append(None)
+    crossed, twice = by_x
     loss, alone = (answer(x.detach(), w, b, *epses) * upstream).sum(), (None, None)
     if loss.requires_grad:
         alone = torch.autograd.grad(loss, (w, b), allow_unused=True)

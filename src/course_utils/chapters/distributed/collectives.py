@@ -309,6 +309,7 @@ def check_ring_slips(result, right, tensors, rank):
         ((1, 0), "one step of adding too many: after n - 1 steps what comes in replaces"),
         ((-1, 0), "one step of adding too few: n - 1 steps add, n - 1 more replace"),
         ((0, -1), "the last step is missing: n - 1 steps add, n - 1 more replace"),
+        ((0, 1 - len(tensors)), "one chunk alone is finished: n - 1 more steps bring the others"),
     ):
         slip = ring_by_steps(tensors, *steps)[rank].view(right.shape).to(right)
         if torch.allclose(result, slip) and not torch.allclose(right, slip):

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 from course_utils.chapters.distributed.launches import check_ran, launched, refusing
+from course_utils.chapters.distributed.two_models import check_two, two_at_once
 from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_close
 from course_utils.learner.gradients import grad_of
@@ -104,62 +105,9 @@ def run_ddp(answer, world_size: int, bucket_bytes: int, batches: list, mixed: bo
             with torch.no_grad():
                 model.eval()(mine[0][0], sides[0])
             seen.append(buffers_of(model))
-        return start, grads, seen, calls, early, places, two_at_once(answer, rank)
+        return start, grads, seen, calls, early, places, two_at_once(answer, rank, world_size)
 
     return launched(work, world_size)
-
-
-def two_at_once(answer, rank):
-    """The gradients of two models with one loss, or what was raised; rank 0's hold a NaN."""
-    models, inputs = [nn.Linear(2, 1), nn.Linear(3, 2)], inputs_of_two(rank)
-    models = [model.to(rank_device()) for model in models]
-    for model in models:
-        model.register_buffer("table", torch.zeros(2, 3, device=rank_device()))
-    try:
-        finishes = [answer(model, 8) for model in models]
-        pairs = zip(models, inputs, strict=True)
-        sum(model(x.to(rank_device())).sum() for model, x in pairs).backward()
-        for finish in finishes:
-            finish()
-        models[0].table = torch.full((2, 3), rank + 1.0, device=rank_device())
-        with torch.inference_mode():
-            models[0](inputs[0].to(rank_device()))
-        tables = models[0].get_buffer("table").clone().cpu()
-        return [grad_of(model.weight).cpu()[0] for model in models] + [tables]
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-
-
-def inputs_of_two(rank):
-    first = torch.tensor([[1.0, torch.nan if rank == 0 else 2.0]])
-    return first, torch.tensor([[100.0, 2.0, 3.0]]) * (rank + 1)
-
-
-def check_two(found, world_size):
-    """Each gradient is the average over the ranks of what went into the layer."""
-    assert not isinstance(found, str), (
-        f"two models don't work at once: {found}; does each call of ddp_by_hand have notes of its "
-        "own?"
-    )
-    inputs = [inputs_of_two(rank) for rank in range(world_size)]
-    first, second = (torch.cat(part).mean(0) for part in zip(*inputs, strict=True))
-    near = torch.isclose(found[1], second)
-    assert near[0] or not near[1:].all(), (
-        f"a gradient of {second[0]:g} is not the average over the ranks, and smaller ones are: was "
-        "it clipped?"
-    )
-    right = bool(near.all()) and torch.allclose(found[0][:1], first[:1])
-    assert right, (
-        "with two models, whose losses go back together before each finish(), gradients are wrong: "
-        "each call of ddp_by_hand needs notes of its own"
-    )
-    assert torch.equal(found[2], torch.ones(2, 3)), (
-        "a buffer of two dimensions is not rank 0's after a forward in torch.inference_mode(): "
-        "send all buffers before each forward"
-    )
-    assert found[0][1].isnan(), (
-        "rank 0's gradient holds a NaN, and the average hides it: a fault must be seen on all ranks"
-    )
 
 
 def buffers_of(model):

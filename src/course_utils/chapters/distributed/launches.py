@@ -139,8 +139,8 @@ def check_ran(found, world_size, what):
     if isinstance(found, str):
         if any(words in found for words in ("mismatch", "match expected size")):
             found = (
-                "the ranks' calls do not fit each other: do all ranks hand in the same "
-                "sizes, in the same order?"
+                "the ranks' calls do not fit each other: do all ranks make the same calls, with "
+                "the same sizes, in the same order?"
             )
         raise AssertionError(f"{what} on {world_size} ranks: {found}")
 
