@@ -497,8 +497,8 @@ print("the graph still holds the matrix:", h.grad_fn._saved_mat2.data_ptr() == p
 #
 # Write `fully_sharded(x, shards)`: the forward pass of a stack of layers `h = tanh(h @ W.T)`, one for
 # each entry of `shards`, with `h = x` at first. `x` is this rank's own batch (batch, features). `shards[l]`
-# holds this rank's rows of the l-th matrix $W$ (out, in): a float32 leaf that requires grad. Return the
-# last `h`. Then, after the `backward()` of this rank's own loss:
+# holds this rank's rows of the l-th matrix $W$ (out, in): a float32 leaf that requires grad. One shard may
+# stand there twice. Return the last `h`. Then, after the `backward()` of this rank's own loss:
 #
 # - `shards[l].grad` holds this rank's rows of the **mean** over the ranks of the gradient of $W$, added, as
 #   ever, to what was there;
@@ -1189,7 +1189,7 @@ def check_cases(cases):
             place += stages
 
 
-sizes = [(2, 4), (4, 12), (3, 2), (4, 1), (1, 3)]
+sizes = [(2, 4), (4, 12), (3, 2), (4, 1), (1, 3), (3, 3)]
 check_cases([(kind, *size) for kind in ("gpipe", "1f1b") for size in sizes])
 with every_case() as case:
     for kind in ("gpipe", "1f1b"):
@@ -1209,7 +1209,7 @@ def check_cases(cases):
                 check_bubble(found, place, stages, micro_batches)
 
 
-check_cases([(2, 4), (4, 8), (1, 3), (3, 1)])
+check_cases([(2, 4), (4, 8), (1, 3), (3, 1), (3, 3), (1, 1)])
 ### BEGIN HIDDEN TESTS
 check_cases([(7, 5)])
 ### END HIDDEN TESTS

@@ -3,6 +3,7 @@
 #
 # - "`h = tanh(h @ W.T)`"
 # - "one for each entry of `shards`"
+# - "One shard may stand there twice"
 # - "holds this rank's rows of the **mean** over the ranks"
 # - "added, as ever, to what was there"
 # - "`x.grad` is what an ordinary stack would give"
@@ -974,4 +975,28 @@ class Turned(torch.autograd.Function):
 def fully_sharded(x, shards):
     for shard in shards:
         x = Turned.apply(x, shard)
+    return x
+
+
+# %% wrong="adds to the gradient that was there in the forward pass" breaks="One shard may stand there twice" says=["where one shard stands in the list twice, its gradient is the sum of both places"]
+class Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, shard):
+        out = torch.tanh(h @ gather_rows(shard).T)
+        ctx.save_for_backward(h, shard, out)
+        ctx.before = shard.grad
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        h, shard, out = ctx.saved_tensors
+        g = grad * (1 - out * out)
+        rows = scatter_mean_rows(g.T @ h)
+        shard.grad = rows if ctx.before is None else ctx.before + rows
+        return g @ gather_rows(shard), None
+
+
+def fully_sharded(x, shards):
+    for shard in shards:
+        x = Layer.apply(x, shard)
     return x

@@ -142,7 +142,26 @@ def run_fully_sharded(rank, world_size, fully_sharded, sizes, batch, with_input)
             f"{name}.grad is not added to what was there before the backward pass: return the "
             "gradient from a Function's backward, or add to .grad"
         )
+    _one_shard_twice(rank, fully_sharded, shards, sizes)
     return found[0], first[:-1], first[-1], *found[1:], others
+
+
+def _one_shard_twice(rank, fully_sharded, shards, sizes):
+    """A square matrix that is two layers: its gradient is that of two matrices of its numbers."""
+    for (out, width), shard in zip(sizes, shards, strict=True):
+        if out != width:
+            continue
+        pair = [shard.detach().clone().requires_grad_() for _ in range(2)]
+        tied = shard.detach().clone().requires_grad_()
+        x = random_like((3, width), 52, rank)
+        for both in (pair, [tied, tied]):
+            fully_sharded(x, both).square().sum().backward()
+        if tied.grad is None or any(one.grad is None for one in pair):
+            raise AssertionError("of a list of two square shards one gets no gradient")
+        assert torch.allclose(tied.grad, pair[0].grad + pair[1].grad, 1e-4, 1e-5), (
+            "where one shard stands in the list twice, its gradient is the sum of both places"
+        )
+        return
 
 
 def _backward_behind_another_call(rank, fully_sharded, x, shards):
