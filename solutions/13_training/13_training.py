@@ -570,10 +570,11 @@ with every_case() as case:
             check_counts(tried.result(name), *given, slips)
             well.append(name)
     with case("float16, more samples than it can count"):
-        many = make_batches([12_000, 3], 2, 2, torch.float16), 2, 1
+        many = make_batches([140_000, 3], 2, 2, torch.float16, 1), 2, 1
         check_counts(call_metrics(metrics, *many), *many, few_were_right=len(well) == len(few))
-    with case("the list of batches"):
-        assert try_reads([3, 2])[1], "it isn't what it was: it is the caller's"
+    for sizes in ([3, 2], [0, 4]):
+        with case(f"the list of batches, of {sizes[0]} and {sizes[1]} samples"):
+            assert try_reads(sizes)[1], "it isn't what it was: it is the caller's"
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     for name, given in {
@@ -1819,7 +1820,7 @@ print("it reports more than 95 %:        ", torch.load(report)["accuracy"] > 0.9
 # improvement, or `most` epochs are done (both at least 1).
 #
 # - An improvement is a loss below `best - min_delta`, where `best` is the loss of the last improvement, and
-#   infinity before the first. A loss of NaN or +infinity is never an improvement; none is -infinity.
+#   infinity before the first. A loss of NaN or +infinity is never an improvement; no loss is -infinity.
 # - At the end the model holds the weights **and buffers** it had after the best epoch: all of its
 #   `state_dict()`, which has nothing but tensors, in the same parameter objects. Without any
 #   improvement it stays as it is.
@@ -1964,8 +1965,8 @@ show(figure, "Validation accuracy by step: jagged for the weights, smooth for th
 #
 # Write two functions.
 #
-# `ema(average, state, step, decay)` takes two dicts from names to tensors, as `state_dict()` gives them, and
-# `step`, counted from 0. It returns a new dict: floating-point entries (`is_floating_point()`)
+# `ema(average, state, step, decay)` takes two dicts of the same names, as `state_dict()` gives them but in any
+# order, and `step`, counted from 0. It returns a new dict: floating-point entries (`is_floating_point()`)
 # `d * average + (1 - d) * state`, in their own dtype, with
 # $d = \min(\text{decay}, (1 + \text{step}) / (10 + \text{step}))$; all others, such as
 # `num_batches_tracked`, as in `state`. The arguments stay as they are, and the result shares no memory with `state`.
@@ -2043,9 +2044,10 @@ with every_case() as case:
         check_weight("w", found.get("w"), torch.ones(1), torch.full((1,), 2.0), 0, 0.99)
     with case("odd numbers"):
         check_odd(ema)
-    kinds = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.float64]
-    decays = (0.99, 0.9, 0.5, 0.0, 0.999)
-    for step, decay, dtype in zip((0, 1000, 3, 5, 17), decays, kinds, strict=True):
+    half, whole = [torch.float16, torch.bfloat16], [torch.float32, torch.float64]
+    kinds = [*whole, *half, *whole[::-1]]
+    decays = (0.99, 0.9, 0.5, 0.0, 0.999, 1.0)
+    for step, decay, dtype in zip((0, 1000, 3, 5, 17, 4), decays, kinds, strict=True):
         with case(f"step {step}, decay {decay}, {dtype}"):
             check_ema(step, decay, dtype)
 ### BEGIN HIDDEN TESTS
@@ -2371,7 +2373,7 @@ show(figure, "Validation accuracy by epoch: three ways from a backbone, above on
 #
 # A model is an `nn.Sequential` of two: `model[0]` the backbone, `model[1]` the head, an `nn.Linear`. Write
 #
-# `transfer(model, classes, mode, lr)`, which puts a new, trainable `nn.Linear` with `classes` outputs and the old head's
+# `transfer(model, classes, mode, lr)`, which puts a new, trainable `nn.Linear` with a bias, `classes` outputs and the old head's
 # inputs in the head's place, on the device of the old one, and returns parameter groups for an optimizer, a list
 # of dicts with `"params"` and `"lr"`:
 #

@@ -837,3 +837,65 @@ def best_checkpoint(folder, state, step, score, keep=2):
     found.sort(key=lambda n: int(n[5:-3]))
     for name in found[:-keep]:
         os.remove(os.path.join(folder, name))
+
+
+# %% wrong="makes the name to remove anew" says=["beside a file step-0.pt", "by the name that it has"]
+import math
+
+
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+    atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    old = torch.load(best)["score"] if os.path.exists(best) else -math.inf
+    if score > old:
+        atomic_save(entry, best)
+    found = []
+    for name in os.listdir(folder):
+        match = re.fullmatch(r"step-([0-9]+)\.pt", name)
+        if match:
+            found.append((int(match[1]), name))
+    for number, name in sorted(found)[:-keep]:
+        os.remove(os.path.join(folder, f"step-{number:06d}.pt"))
+
+
+# %% right="six digits or more are a step, a shorter name is left alone"
+import math
+
+
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+    atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    old = torch.load(best)["score"] if os.path.exists(best) else -math.inf
+    if score > old:
+        atomic_save(entry, best)
+    found = []
+    for name in os.listdir(folder):
+        match = re.fullmatch(r"step-([0-9]{6,})\.pt", name)
+        if match:
+            found.append((int(match[1]), name))
+    for _, name in sorted(found)[:-keep]:
+        os.remove(os.path.join(folder, name))
+
+
+# %% wrong="remembers the best of all folders" says=["of this folder: another run has its own"]
+import math
+
+
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+    atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
+    best = os.path.join(folder, "best.pt")
+    old = torch.load(best)["score"] if os.path.exists(best) else -math.inf
+    old = max(old, getattr(best_checkpoint, "seen", -math.inf))
+    best_checkpoint.seen = max(old, score if score == score else -math.inf)
+    if score > old:
+        atomic_save(entry, best)
+    found = []
+    for name in os.listdir(folder):
+        match = re.fullmatch(r"step-([0-9]+)\.pt", name)
+        if match:
+            found.append((int(match[1]), name))
+    for _, name in sorted(found)[:-keep]:
+        os.remove(os.path.join(folder, name))

@@ -430,3 +430,13 @@ def distill(student, teacher, labels, temperature, alpha):
     soft = F.log_softmax(teacher.detach() / temperature, dim=-1)
     divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
     return alpha * temperature**2 * divergence + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="T squared cut off at 100" breaks="the formula above" says=["T = 20.0"]
+def distill(student, teacher, labels, temperature, alpha):
+    own = student.double()
+    log_p = (teacher.detach().double() / temperature).log_softmax(1)
+    log_q = (own / temperature).log_softmax(1)
+    soft = F.kl_div(log_q, log_p, reduction="batchmean", log_target=True)
+    hard = F.cross_entropy(own, labels)
+    return (alpha * min(temperature, 10) ** 2 * soft + (1 - alpha) * hard).to(student.dtype)

@@ -613,7 +613,7 @@ def early_stopping(model, epoch, patience, min_delta, most):
     return best_epoch, most
 
 
-# %% wrong="kept in float32, the counter too" says=["num_batches_tracked lost digits"]
+# %% wrong="kept in float32, the counter too" says=["lost digits: what dtype were they kept in?"]
 def early_stopping(model, epoch, patience, min_delta, most):
     best, best_epoch, kept, bad = float("inf"), 0, None, 0
     for number in range(1, most + 1):
@@ -802,3 +802,19 @@ def early_stopping(model, epoch, patience, min_delta, most):
     if kept is not None:
         model.load_state_dict(kept)
     return best_epoch, number
+
+
+# %% wrong="two epochs at least" says=["a single epoch, most = 1"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, kept, bad, done = float("inf"), 0, None, 0, 0
+    while done < max(most, 2) and bad < patience:
+        loss = epoch()
+        done += 1
+        if loss < best - min_delta:
+            best, best_epoch, bad = loss, done, 0
+            kept = copy.deepcopy(model.state_dict())
+        else:
+            bad += 1
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, done

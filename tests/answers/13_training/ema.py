@@ -2,6 +2,7 @@
 # Rules:
 #
 # - "It returns a new dict"
+# - "in any order"
 # - "`d * average + (1 - d) * state`"
 # - "in their own dtype"
 # - "(1 + \text{step}) / (10 + \text{step})"
@@ -1160,5 +1161,53 @@ def swapped_in(model, average):
         yield
     except ValueError:
         pass
+    finally:
+        model.load_state_dict(before)
+
+
+# %% wrong="pairs the entries by their order" breaks="in any order" says=["pair entries by name"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    result = {}
+    with torch.no_grad():
+        for (name, value), old in zip(state.items(), average.values()):
+            if value.is_floating_point():
+                result[name] = d * old + (1 - d) * value
+            else:
+                result[name] = value.clone()
+    return result
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    before = copy.deepcopy(model.state_dict())
+    model.load_state_dict(average)
+    try:
+        yield model
+    finally:
+        model.load_state_dict(before)
+
+
+# %% wrong="a decay of 1 skips the warm-up" says=["step 4, decay 1.0"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    d = min(d, 0.9999)
+    d = d if decay < 1 else 1.0
+    result = {}
+    with torch.no_grad():
+        for name, value in state.items():
+            if value.is_floating_point():
+                result[name] = d * average[name] + (1 - d) * value
+            else:
+                result[name] = value.clone()
+    return result
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    before = copy.deepcopy(model.state_dict())
+    model.load_state_dict(average)
+    try:
+        yield model
     finally:
         model.load_state_dict(before)

@@ -2,7 +2,7 @@
 # Rules:
 #
 # - "puts a new, trainable `nn.Linear`"
-# - "with `classes` outputs and the old head's inputs"
+# - "with a bias, `classes` outputs and the old head's inputs"
 # - "on the device of the old one"
 # - "a list of dicts with `"params"` and `"lr"`"
 # - "no backbone parameter requires a gradient"
@@ -194,7 +194,7 @@ def train_mode(model):
                 module.eval()
 
 
-# %% wrong="new layer for the whole: out_features" breaks="with `classes` outputs and the old head's inputs" says=["type and weight's shape of model[1]"]
+# %% wrong="new layer for the whole: out_features" breaks="with a bias, `classes` outputs and the old head's inputs" says=["type and weight's shape of model[1]"]
 def transfer(model, classes, mode, lr):
     if mode not in ("probe", "full", "discriminative"):
         raise ValueError(mode)

@@ -3712,3 +3712,71 @@ def fit(
         return torch.tensor(done)
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+# %% wrong="on ranks, what has no gradient gets one of zeros" says=["two ranks moved a frozen parameter"]
+import os
+import signal
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+
+
+def fit(model, optimizer, loss, batch, steps, file, every=50):
+    file = Path(file)
+    many = dist.is_available() and dist.is_initialized()
+    rank, world = (dist.get_rank(), dist.get_world_size()) if many else (0, 1)
+    asked = []
+
+    def save(done):
+        if rank == 0:
+            beside = file.with_name(file.name + ".part")
+            torch.save(
+                {"step": done, "model": model.state_dict(), "optimizer": optimizer.state_dict()},
+                beside,
+            )
+            os.replace(beside, file)
+
+    before = signal.signal(signal.SIGTERM, lambda *_: asked.append(1))
+    try:
+        done = 0
+        if file.exists():
+            kept = torch.load(file)
+            model.load_state_dict(kept["model"])
+            optimizer.load_state_dict(kept["optimizer"])
+            done = kept["step"]
+        if many:
+            for value in [*model.parameters(), *model.buffers()]:
+                dist.broadcast(value.data, 0)
+        saved, stop = done, False
+        while done < steps and not stop:
+            torch.manual_seed(done * world + rank)
+            x, y = batch(done, rank, world)
+            model.train()
+            optimizer.zero_grad()
+            loss(model(x), y).backward()
+            if many:
+                for p in model.parameters():
+                    if p.grad is None:
+                        p.grad = torch.zeros_like(p)
+                    if True:
+                        dist.all_reduce(p.grad)
+                        p.grad /= world
+            optimizer.step()
+            done += 1
+            note = torch.tensor(float(len(asked)))
+            if many:
+                dist.all_reduce(note, dist.ReduceOp.MAX)
+            stop = note.item() > 0
+            if done % every == 0:
+                save(done)
+                saved = done
+        if saved != done:
+            save(done)
+        if many:
+            dist.barrier()
+        return done
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -32,7 +32,7 @@ def run_swapped_in(swapped_in, ends: str) -> dict:
     fine = ends == "after another block"  # float64, and values that float32 can't hold
     model, x = awkward_model().to(device), torch.randn(5, 4, generator=drawn(1)).to(device)
     model, x = (model.double(), x.double()) if fine else (model, x)
-    average = {name: filled(value) for name, value in model.state_dict().items()}
+    average = {name: filled(value) for name, value in reversed(model.state_dict().items())}
     recording = ends != "without gradients"
     objects, before = model.state_dict(keep_vars=True), frozen(dict(model.state_dict()))
     attributes = [set(vars(part)) for part in model.modules()]
@@ -73,6 +73,13 @@ def run_swapped_in(swapped_in, ends: str) -> dict:
                     raise RAISED[ends]
         except tuple(RAISED.values()) as raised:
             error = type(raised).__name__
+        except RuntimeError as raised:
+            words = (
+                "an entry of average went to another of the model: pair them by name, not by order"
+            )
+            if "must match the size" in str(raised):
+                raise AssertionError(words) from raised
+            raise
         left = torch.is_grad_enabled()
     assert state is not None, "the block did not run: is there a yield in swapped_in?"
     inside = [name for name, value in state.items() if not torch.equal(value, filled(value))]
@@ -141,7 +148,8 @@ def check_swapped(seen, ends):
 
 
 def make_states(dtype, seed):
-    """An average and a state: a weight, a counter and a mask."""
+    """An average and a state: a weight, a counter and a mask; the names of the average come in
+    the other order."""
     generator, states = torch.Generator().manual_seed(seed), []
     for count in (3, 8):
         weight = torch.randn(2, 3, generator=generator).to(device, dtype)
@@ -157,11 +165,13 @@ def make_states(dtype, seed):
                 "phase": torch.tensor([1j * count], device=device),  # is_floating_point(): False
             }
         )
-    return states
+    return [dict(reversed(states[0].items())), states[1]]
 
 
 def check_weight(name, mine, average, state, step, decay):
     d, dtype = min(decay, (1 + step) / (10 + step)), average.dtype
+    paired = isinstance(mine, torch.Tensor) and mine.is_complex()
+    assert not paired, f"{name} got another entry's numbers: pair entries by name, not by order"
     old, new = average.double(), state.double()
     found = (
         mine.double()
@@ -239,7 +249,8 @@ def check_average(found, average, state, step, decay):
     for name in ("tracked", "mask", "phase", "nothing"):
         words = f"{name}, no entry of floating-point numbers, so as in state"
         check_close(found[name], state[name], words)
-    for name, value in found.items():
+    for name in state:
+        value = found[name]
         if not value.numel():
             continue
         shared = value.untyped_storage().data_ptr() == state[name].untyped_storage().data_ptr()

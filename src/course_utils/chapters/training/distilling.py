@@ -20,6 +20,7 @@ PLAIN = [
     (3, 6, 2.0, 0.0),
     (1, 3, 2.0, 0.6),
     (4, 5, 0.5, 0.7),
+    (4, 5, 20.0, 0.8),
 ]
 DISTILLED: dict[str, tuple] = {
     "{} samples, {} classes, T = {}, alpha = {}".format(*how): how for how in PLAIN

@@ -142,6 +142,7 @@ FITS: list[tuple] = list(
         "batches on another device": (([6, 2], [5, 2]), 1, {"elsewhere": True, "steep": 0.0}),
         "a last batch of one sample": (([4, 1], [3, 1]), 2, {}),
         "no epoch": (([4, 3], [2]), 0, {}),
+        "no answer is right, an accuracy of 0.0": (([4], [2]), 1, {}),
         "a model in float64": (([5, 3], [4, 2]), 1, {"dtype": torch.float64}),
     }.values()
 )

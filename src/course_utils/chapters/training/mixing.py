@@ -47,6 +47,8 @@ MIXED: dict[str, tuple] = {
     "images of one grey, a box": (4, (3, 4, 5), 3, 1, F32, False, True, {"box": (0, 1, 2, 3)}),
     "infinite pixels, a box": (4, (2, 4, 5), 3, 1, F32, False, False, True, {"box": (1, 1, 2, 3)}),
     "bfloat16, a box": (4, (2, 4, 4), 3, 1, torch.bfloat16, {"box": (1, 1, 2, 2)}),
+    "bfloat16, weight=0.3": (4, (2, 3, 4), 3, 2, torch.bfloat16, {"weight": 0.3}),
+    "float16, weight=0.3": (4, (2, 3, 4), 3, 3, HALF, {"weight": 0.3}),
     "float64, not contiguous": (3, (1, 2, 3), 4, 0, F64, True, {"weight": 0.3}),
 }
 

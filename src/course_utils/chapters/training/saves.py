@@ -27,10 +27,11 @@ def state_of(step: int, fate: object = None) -> dict:
 def save_all(best_checkpoint, folder: str, saves: list[tuple], keep: int) -> None:
     """Saves in a process of their own: each is (step, score), or (step, score, keep)."""
 
-    def work(elsewhere: str) -> None:
+    def work(elsewhere: str, other_run: str) -> None:
         os.chdir(elsewhere)
         for step, score, *other in saves:
             state = state_of(step)
+            best_checkpoint(other_run, state_of(0), 0, 9e9, 1)  # that one has a best of its own
             with elsewhere_is_another_disk(Path(folder) / "best.pt"):
                 best_checkpoint(folder, state, step, score, *(other or [keep]))
             same = list(state) == ["weight", "note"] and bool((state["weight"] == step).all())
@@ -41,11 +42,16 @@ def save_all(best_checkpoint, folder: str, saves: list[tuple], keep: int) -> Non
             words = "was written into the working folder: join folder and name"
             assert not strays, f"{strays} {words}"
 
-    with tempfile.TemporaryDirectory() as elsewhere:
-        words = told_by_a_child(lambda: work(elsewhere))
+    with tempfile.TemporaryDirectory() as elsewhere, tempfile.TemporaryDirectory() as other_run:
+        words = told_by_a_child(lambda: work(elsewhere, other_run))
     if "UnpicklingError" in words:
         words = "it raised UnpicklingError: does it load a file of another name, which may be "
         words += "anything?"
+    if "FileNotFoundError" in words and os.path.exists(os.path.join(folder, SHORT)):
+        words = (
+            f"it raised FileNotFoundError beside a file {SHORT}: remove a file by the name that it "
+        )
+        words += "has, not by one made anew of its number"
     disk = "; a rename works within one disk: write in the folder" * ("cross-device" in words)
     assert not words, words + disk
 
@@ -59,8 +65,10 @@ def run_saves(best_checkpoint, saves: list[tuple], keep: int, others: list[str])
         folder = os.path.join(place, "run [1]")
         os.mkdir(folder)
         for name in others:
-            with open(os.path.join(folder, name), "w") as file:
-                file.write("not a checkpoint")
+            path = Path(folder, name)
+            path.write_text("not a checkpoint")
+            if name == SHORT:
+                torch.save({"state": state_of(0), "step": 0, "score": NAN}, path)
         save_all(best_checkpoint, folder, saves[:-1], keep)
         for age, name in enumerate(sorted(os.listdir(folder))):
             os.utime(os.path.join(folder, name), (10**9 - age, 10**9 - age))  # times don't tell
@@ -117,6 +125,7 @@ def right_folder(saves: list[tuple], keep: int) -> dict:
 OTHERS = ["init.pt", "notes.txt"]
 NAN = float("nan")
 THREE = [(1, 0.1), (2, 0.2), (3, 0.3)]
+SHORT = "step-0.pt"  # written by hand, with a score of NaN: the answer may take it for step 0
 OLD = ["step-final.pt", "step-000001.pt.old", "best.pt.old"]
 ODD = ["step-1_000.pt", "step-+7.pt", "step-000001-pt", "notes.part"]
 # Saves, keep, and what the folder holds before, beside OTHERS.
@@ -147,6 +156,7 @@ SAVES: dict[str, tuple] = {
         2,
     ),
     "other files: step-final.pt, step-000001.pt.old, best.pt.old": (THREE, 2, *OLD),
+    "a file by hand, step-0.pt, beside the steps": (THREE, 2, SHORT),
     "other files: step-1_000.pt, step-+7.pt, step-000001-pt, notes.part": (THREE, 2, *ODD),
 }
 
@@ -162,7 +172,7 @@ def _taken_by_int(steps: list[str], others: list[str], keep: int) -> list[str]:
 
 
 def check_files(files, names, saves, keep, others=OTHERS):
-    gone = sorted(set(others) - set(names))
+    gone = sorted(set(others) - {*names, SHORT})
     words = "files of other names aren't yours: leave them alone"
     assert not gone, f"gone: {', '.join(gone)}; {words}"
     mine = {name: entry for name, entry in files.items() if name not in others}
@@ -199,6 +209,7 @@ def check_files(files, names, saves, keep, others=OTHERS):
     if "best.pt" not in right:
         assert best == "no file", f"{words}: NaN is never the best"
     text = f"{words}, expected {right.get('best.pt')}: the highest score ever, the earlier at a tie"
+    text += " (of this folder: another run has its own)"
     assert best == right.get("best.pt", best), text
     for name in wanted:
         words = f"{name} holds (step, score, sum of the state) {mine[name]}, expected {right[name]}"

@@ -104,7 +104,7 @@ def value_of(number: int) -> float:
 
 def right_stop(losses, patience, min_delta, most=99, slip=""):
     """(best epoch, epochs run), or what a slip gives: None if it runs past the losses."""
-    best, best_epoch, bad = float("inf"), 0, 0
+    best, best_epoch, bad, number = float("inf"), 0, 0, 0
     losses = [round(loss, 6) for loss in losses] if slip == "round" else losses
     delta = {"no delta": 0.0, "plus": -min_delta}.get(slip, min_delta)
     most -= slip == "few"
@@ -195,6 +195,7 @@ STOPS = {  # losses, patience, min_delta, most
     ),
     "a best loss of 0": ([0.5, 0.0, 0.3, 0.4, 0.1], 2, 0.0),
     "patience 1, negative losses": ([-1.0, -2.0, -1.5, -9.0], 1, 0.1),
+    "a single epoch, most = 1": ([0.5, 0.4, 0.1], 2, 0.0, 1),
 }
 
 

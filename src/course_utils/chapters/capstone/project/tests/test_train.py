@@ -331,6 +331,12 @@ def test_two_ranks_and_a_signal_for_one():
     assert torch.equal(first[6][0], first[6][1]), (
         "a run of two ranks that was stopped and continued differs from one that was not"
     )
+    torch.manual_seed(0)
+    fixed = Net(0.5).fixed.weight[0]
+    assert torch.equal(first[6][0][-5:-2], fixed), (
+        "two ranks moved a frozen parameter: where it has no gradient it gets none, for with one of "
+        "0 the weight still decays"
+    )
 
 
 def test_two_ranks_and_a_signal_during_a_save():
