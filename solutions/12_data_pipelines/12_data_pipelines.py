@@ -993,7 +993,7 @@ def try_kept(*given, **options):
 
 
 # %% nbgrader={"grade_id": "check-batch", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import batches_to_try, check_batch
+from course_utils.chapters.data_pipelines import batches_to_try, check_batch, check_other_states
 
 
 # %% nbgrader={"grade_id": "collate-boxes", "solution": true}
@@ -1022,6 +1022,9 @@ with every_case() as case:
     for name, items in batches_to_try().items():
         with case(name):
             check_batch(collate_boxes, items, "the batch")
+    for name in ("one item", "half images, int64 boxes"):
+        with case(f"{name}, in other states"):
+            check_other_states(collate_boxes, batches_to_try()[name], "collate_boxes(items)")
     with case("the list itself"):
         words = "the list that came in was changed: build a new one without the None"
         assert try_kept([None, item(2, 3, 1), None]), words
@@ -1565,6 +1568,8 @@ with every_case() as case:
     with case("lists and a dict, which have no hash"):
         words = try_unhashable()
         assert not words, f"{words}: each item comes, as it is"
+    with case("a stream whose first loop was left by break"):
+        check_shares(try_shard, 7, 2, 0, True)
     with case("two workers, for a stream that was looped over before in the main process"):
         check_shares(try_shard, 7, 1, 2, True)
 ### BEGIN HIDDEN TESTS
@@ -1649,7 +1654,7 @@ def try_statistics(*given, **options):
 
 # %% nbgrader={"grade_id": "check-merge", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.data_pipelines import check_many, check_memory, check_merge
-from course_utils.chapters.data_pipelines import images_to_try, run_memory
+from course_utils.chapters.data_pipelines import check_other_states, images_to_try, run_memory
 
 
 @runs_with_the_answer
@@ -1704,6 +1709,8 @@ with every_case() as case:
         found, most = try_statistics(drawn * 2)
         check_triple(found, triple_of(drawn * 2), "the triple", drawn * 2)
         assert most <= 3, f"{most} images were in memory at once: keep triples, not images"
+    with case("the images of bytes, in other states"):
+        check_other_states(running_statistics, drawn, "running_statistics(images)")
     with case("twelve images from a generator, what is kept of them"):
         check_memory(try_memory)
 ### BEGIN HIDDEN TESTS
@@ -2380,7 +2387,7 @@ def try_disturbed(raises: bool):
 
 
 # %% nbgrader={"grade_id": "check-stream", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.data_pipelines import check_orders, check_stream
+from course_utils.chapters.data_pipelines import check_left, check_orders, check_stream
 
 # %% nbgrader={"grade_id": "check-resumed", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.data_pipelines import check_resumed
@@ -2429,8 +2436,7 @@ with every_case() as case:
         with case(f"items of a number and a dict, num_workers={workers}"):
             check_pairs(try_pairs, workers)
     with case("every for left by break after a batch"):
-        whole, broken = (try_stream(17, 4, 1, 0, 12, leave) for leave in (False, True))
-        check_equal(broken, whole, "the batches", "the next for continues after the last batch")
+        check_left(try_stream)
 
 
 # %% nbgrader={"grade_id": "resumable-check-2", "grade": true, "points": 2}

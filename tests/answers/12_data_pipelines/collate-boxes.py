@@ -922,3 +922,30 @@ def collate_boxes(items):
             padded[k, : len(box)] = box
     mask = torch.arange(padded.shape[1]) < counts[:, None]
     return {"images": out, "sizes": sizes, "boxes": padded, "mask": mask}
+
+
+# %% wrong="one buffer for all batches of a shape" says=["its result changed when it was called again"]
+BUFFERS = {}
+
+
+def collate_boxes(items):
+    items = [item for item in items if item is not None]
+    if not items:
+        return None
+    images, boxes = zip(*items, strict=True)
+    height, width = max(x.shape[1] for x in images), max(x.shape[2] for x in images)
+    most = max(len(b) for b in boxes)
+    key = (len(images), images[0].shape[0], height, width, images[0].dtype)
+    batch = BUFFERS.setdefault(key, torch.zeros(key[:4], dtype=key[4])).zero_()
+    padded = boxes[0].new_zeros(len(boxes), most, 4)
+    for k, (x, b) in enumerate(items):
+        batch[k, :, : x.shape[1], : x.shape[2]] = x
+        padded[k, : len(b)] = b
+    sizes = torch.tensor([[x.shape[1], x.shape[2]] for x in images])
+    counts = torch.tensor([len(b) for b in boxes])
+    return {
+        "images": batch,
+        "sizes": sizes,
+        "boxes": padded,
+        "mask": torch.arange(most) < counts[:, None],
+    }

@@ -869,3 +869,54 @@ class QuarterTurn:
 
 def custom_transform(p=1.0):
     return QuarterTurn(p)
+
+
+# %% wrong="no boxes: float zeros" breaks="Return a new dict of the same keys, types and dtypes, turned or not" says=["no box at all, int64", "boxes has dtype torch.float32"]
+class QuarterTurn:
+    def __init__(self, p):
+        self.p = p
+
+    def __call__(self, sample):
+        if torch.rand(()) >= self.p:
+            return dict(sample)
+        image, mask, boxes = sample["image"], sample["mask"], sample["boxes"]
+        height, width = image.shape[-2:]
+        x1, y1, x2, y2 = boxes.as_subclass(torch.Tensor).unbind(-1)
+        turned = torch.stack([y1, width - x2, y2, width - x1], -1)
+        if len(boxes) == 0:
+            turned = torch.zeros(0, 4)
+        return {
+            **sample,
+            "image": tv_tensors.Image(torch.rot90(image, 1, (-2, -1))),
+            "mask": tv_tensors.Mask(torch.rot90(mask, 1, (-2, -1))),
+            "boxes": tv_tensors.BoundingBoxes(turned, format="XYXY", canvas_size=(width, height)),
+        }
+
+
+def custom_transform(p=1.0):
+    return QuarterTurn(p)
+
+
+# %% wrong="one dict for all calls" breaks="Return a new dict of the same keys, types and dtypes, turned or not" says=["two calls gave one and the same dict"]
+class QuarterTurn:
+    def __init__(self, p):
+        self.p, self.out = p, {}
+
+    def __call__(self, sample):
+        if torch.rand(()) >= self.p:
+            return dict(sample)
+        image, mask, boxes = sample["image"], sample["mask"], sample["boxes"]
+        height, width = image.shape[-2:]
+        x1, y1, x2, y2 = boxes.as_subclass(torch.Tensor).unbind(-1)
+        turned = torch.stack([y1, width - x2, y2, width - x1], -1)
+        self.out |= {
+            **sample,
+            "image": tv_tensors.Image(torch.rot90(image, 1, (-2, -1))),
+            "mask": tv_tensors.Mask(torch.rot90(mask, 1, (-2, -1))),
+            "boxes": tv_tensors.BoundingBoxes(turned, format="XYXY", canvas_size=(width, height)),
+        }
+        return self.out
+
+
+def custom_transform(p=1.0):
+    return QuarterTurn(p)

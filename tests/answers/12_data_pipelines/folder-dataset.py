@@ -1956,3 +1956,40 @@ class FolderDataset(Dataset):
 
 def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="labels count classes with files alone" breaks="the position of its class" says=["folders without images count"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error={on_error!r}")
+        root = Path(root)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in root.iterdir() if p.is_dir())
+        self.items = []
+        for label, name in enumerate(self.classes):
+            files = [p for p in (root / name).iterdir() if p.is_file()]
+            files = [p for p in files if p.name.lower().endswith((".jpg", ".jpeg"))]
+            label = len({k for _, k in self.items})
+            self.items += [(p, label) for p in sorted(files, key=lambda p: p.name)]
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        path, label = self.items[index]
+        try:
+            with Image.open(path) as file:
+                image = file.convert("RGB")
+        except Exception as error:
+            if self.on_error == "skip":
+                warnings.warn(f"{path.name}: {error}")
+                return None
+            raise RuntimeError(f"{path.name} can't be decoded: {error}") from error
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)

@@ -343,7 +343,7 @@ def shard_iterable(source, rank, world):
 # %% wrong="rank on the class" says=["each stream keeps its own rank"]
 class Shares(IterableDataset):
     def __init__(self, source, rank, world):
-        Shares.source, Shares.rank, Shares.world = source, rank, world
+        self.source, Shares.rank, Shares.world = source, rank, world
 
     def __iter__(self):
         info = get_worker_info()
@@ -434,3 +434,22 @@ class Share(IterableDataset):
 
 def shard_iterable(source, rank, world):
     return Share(source, rank, world)
+
+
+# %% wrong="place kept in the stream, set back at the end" breaks="It can be looped over again, with the same result" says=["a stream whose first loop was left by break"]
+class Shard(IterableDataset):
+    def __init__(self, source, rank, world):
+        self.source, self.rank, self.world, self.at = source, rank, world, 0
+
+    def __iter__(self):
+        info = get_worker_info()
+        worker, workers = (0, 1) if info is None else (info.id, info.num_workers)
+        mine = self.source[self.rank * workers + worker :: self.world * workers]
+        while self.at < len(mine):
+            self.at += 1
+            yield mine[self.at - 1]
+        self.at = 0
+
+
+def shard_iterable(source, rank, world):
+    return Shard(source, rank, world)

@@ -3,6 +3,7 @@
 from course_utils.chapters.data_pipelines.batches import (
     batches_to_try,
     check_batch,
+    check_other_states,
     item,
     run_kept,
 )
@@ -84,6 +85,7 @@ from course_utils.chapters.data_pipelines.statistics import (
 )
 from course_utils.chapters.data_pipelines.streams import (
     check_disturbed,
+    check_left,
     check_orders,
     check_pairs,
     check_read,

@@ -181,6 +181,7 @@ def _pickle_with_transform(folder_dataset) -> None:
 
 FILES = {
     ".f": [".e.jpg"],
+    "Empty": [],
     "Zoo": ["D.jpg", "b.JPEG"],
     "_g": ["_h.jpg"],
     "a": ["c-1.jpg", "c.JpEg", "c2.JPG"],
@@ -195,10 +196,10 @@ def _listed_folder() -> Path:
     The file ``c2.JPG`` holds a PNG with a palette, ``c.jpeg`` a tag that says how it was held.
     """
     root = Path(tempfile.mkdtemp()) / "run [1]"
-    root.mkdir()
+    for folder in FILES:
+        (root / folder).mkdir(parents=True)
     places = [f"{folder}/{name}" for folder, names in FILES.items() for name in names]
     for width, place in reversed([*enumerate(places, 2)]):
-        (root / place).parent.mkdir(exist_ok=True)
         mode, kind = ("P", "PNG") if place == "a/c2.JPG" else ("RGB", "JPEG")
         turned = Image.Exif()
         turned[ExifTags.Base.Orientation] = 6  # a viewer shows it turned by 90°, 1 × width
@@ -235,6 +236,12 @@ def check_listing(said):
     places = [(name, n) for n, names in enumerate(FILES.values()) for name in names]
     right = [(width, label) for width, (_, label) in enumerate(places, 2)]
     check_equal(classes, [*FILES], "classes")
+    failed = [row[0] for row in found if isinstance(row[0], str)]
+    why = ": old.jpg is a folder, not a file" if "old.jpg" in str(failed) else ""
+    why = ": c2.JPG holds a PNG, and Pillow can decode that" if "c2.JPG" in str(failed) else why
+    for name in FOREIGN:
+        why = f": the name {name} ends in neither .jpg nor .jpeg" if name in str(failed) else why
+    assert not failed, f"an item raised {failed[0]}{why}"
     lost = [places[width - 2][0] for width, _ in right if width not in [row[0] for row in found]]
     ending = "case does not matter, letter by letter"
     ending = "a name that ends in .jpeg counts, too" if "c.jpeg" in lost else ending
@@ -243,11 +250,6 @@ def check_listing(said):
     if not found:
         ending = "the folder's name is run [1], which glob takes for a pattern"
     assert not lost, f"left out: {', '.join(lost)}; {ending}"
-    failed = [row[0] for row in found if isinstance(row[0], str)]
-    why = ": old.jpg is a folder, not a file" if "old.jpg" in " ".join(failed) else ""
-    for name in FOREIGN:
-        why = f": the name {name} ends in neither .jpg nor .jpeg" if name in str(failed) else why
-    assert not failed, f"an item raised {failed[0]}{why}"
     foreign = f"{len(found)} items, expected {len(right)}: the names c.png, {', '.join(FOREIGN)}"
     assert len(found) == len(right), f"{foreign} end in neither .jpg nor .jpeg"
     labels = [label for _, label in found]
@@ -257,7 +259,8 @@ def check_listing(said):
     check_equal(
         names, [name for name, _ in places], "the files' order", "sorted by name in a class"
     )
-    check_equal(labels, [label for _, label in right], "the labels")
+    why = "the position of its class in classes, in which folders without images count as well"
+    check_equal(labels, [label for _, label in right], "the labels", why)
 
 
 names = ["a_circle/10.jpg", "a_circle/2.JPG", "a_circle/9.jpg"]

@@ -119,7 +119,8 @@ class Pairs(Dataset):
 
 
 def run_pairs(resumable, workers: int) -> tuple:
-    """Words about a batch that isn't what default_collate makes, and which workers made items."""
+    """Words about a batch that isn't what default_collate makes, and which workers made items; the
+    numbers that a whole epoch gives, and those that two loaders give, with one state in between."""
     made = set()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="This DataLoader will create")  # on few cores
@@ -128,16 +129,20 @@ def run_pairs(resumable, workers: int) -> tuple:
         try:
             batches = [*loader]
         except Exception as error:
-            return words_of(error), []
+            return words_of(error), [], [], []
     try:
         for batch in batches:
             numbers, parts = batch
             squares = torch.stack([torch.tensor([n**2, 0.5]) for n in numbers.tolist()])
             assert torch.equal(parts["square"], squares), "its squares belong to other numbers"
             made |= set(parts["worker"].tolist())
+        loader, first, second = (resumable(Pairs(), 1, 0, 0) for _ in range(3))
+        begun = [next(iter(first))]
+        second.load_state_dict(first.state_dict())
+        whole, resumed = ([int(b[0]) for b in some] for some in (loader, [*begun, *second]))
     except Exception as error:
-        return words_of(error), []
-    return "", sorted(made)
+        return words_of(error), [], [], []
+    return "", sorted(made), whole, resumed
 
 
 class Noted(Records):
@@ -190,12 +195,26 @@ def _running(before: list) -> int:
 
 
 def check_pairs(run, workers: int):
-    error, made = run(workers)
+    error, made, whole, resumed = run(workers)
     words = f"over items of a number and a dict it raised {error}: let default_collate make a batch"
     assert not error, words
     right = [*range(workers)] or [-1]
     words = f"num_workers={workers}: items were made by workers {made}, expected {right}"
     assert made == right, words + " (-1 is the main process)"
+    why = "a batch counts once, whatever it holds: here it is a pair, and its len is 2"
+    why = why if len(resumed) < len(whole) else ""
+    check_equal(resumed, whole, "stopped after a batch and resumed, the numbers that came", why)
+
+
+def check_left(run):
+    """Whether a loader that is left by break after each batch gives what it gives otherwise."""
+    whole, broken = (run(17, 4, 1, 0, 12, leave) for leave in (False, True))
+    for n, (batch, right) in enumerate(zip(broken, whole, strict=False)):
+        why = "the next for continues after the last batch that came out"
+        why = "that batch came before, too: it was not counted" if batch in whole[:n] else why
+        why = "an epoch goes on until its last batch" if batch in whole[n + 1 :] else why
+        check_equal(batch, right, f"batch {n}, after {n} for loops that were left by break", why)
+    check_equal(len(broken), len(whole), "how many batches came")
 
 
 def _has_other_keys(state: object) -> bool:

@@ -58,6 +58,7 @@ def turns_to_try() -> dict[str, tuple]:
         "p=1": (1.0, image, mask, boxes, False),
         "p=0": (0.0, image, mask, boxes, False),
         "floats, and no box at all": (1.0, image / 255, mask > 11, torch.zeros(0, 4), False),
+        "no box at all, int64": (1.0, image, mask, boxes[:0], False),
         "boxes that end between two pixels": (1.0, image, mask, boxes / 4, False),
         "inside v2.Compose": (1.0, image, mask, boxes, True),
         "int64, beyond what float32 counts": (1.0, large[None], large, boxes, False),
@@ -73,7 +74,7 @@ SIZES = ((4, 6), (5, 3))  # height and width of every second image
 
 def run_often(custom_transform, p: float, count: int, seed: int) -> list:
     """One transform, called again and again: sizes of image and mask, the canvas, and the box."""
-    turn, found = custom_transform(p), []
+    turn, found, out = custom_transform(p), [], None
     assert callable(turn), f"custom_transform({p}) is {turn!r}: is there an answer yet?"
     torch.manual_seed(seed)
     for n in range(count):
@@ -85,7 +86,8 @@ def run_often(custom_transform, p: float, count: int, seed: int) -> list:
             "boxes": make.BoundingBoxes([[0, 1, 2, 4]], format="XYXY", canvas_size=(height, width)),
             "label": n,
         }
-        out = turn(sample)
+        earlier, out = out, turn(sample)
+        assert out is not earlier, "two calls gave one and the same dict: return a new one each"
         words = f"the label came as the int {n} and is {out.get('label')!r}: it stays as it is"
         assert repr(out.get("label")) == repr(n), words
         sizes = [tuple(out[key].shape[-2:]) for key in ("image", "mask")]
