@@ -58,7 +58,7 @@ def unequal_shards(gradient, count):
     return total
 
 
-# %% wrong="a rank without samples stays away" breaks="`count` may be 0 on some ranks" says=["every rank has to make the same calls, also one without samples"]
+# %% wrong="a rank without samples stays away" breaks="`count` may be 0 on some ranks" says=["do all ranks make the same calls"]
 def unequal_shards(gradient, count):
     if count == 0:
         return torch.zeros_like(gradient)
