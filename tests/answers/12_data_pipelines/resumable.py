@@ -340,7 +340,7 @@ class Remaining:
             self._begin()
         todo = Subset(self.dataset, list(self.left))
         for batch in DataLoader(todo, batch_size=self.batch_size, num_workers=self.num_workers):
-            self.left = self.left[len(batch) :]
+            self.left = self.left[self.batch_size :]
             yield batch
 
     def state_dict(self):
