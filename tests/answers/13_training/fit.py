@@ -1791,7 +1791,7 @@ def fit(model, train, val, optimizer, epochs):
     return history
 
 
-# %% wrong="no step where no gradient is left" breaks="one step of the optimizer for each training batch" says=["exactly 0; batch 3 got 0 steps"]
+# %% wrong="no step where no gradient is left" breaks="one step of the optimizer for each training batch" says=["0, its gradient too; batch 3 got 0 steps"]
 def fit(model, train, val, optimizer, epochs):
     place = next(model.parameters()).device
     history = []

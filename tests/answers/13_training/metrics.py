@@ -541,7 +541,7 @@ def metrics(batches, classes, k):
     }
 
 
-# %% wrong="batches taken out of the list" says=["the list of batches: it isn't what it was"]
+# %% wrong="batches taken out of the list" says=["of 3 and 2 samples: it isn't what it was"]
 def metrics(batches, classes, k):
     confusion, hits = None, None
     while batches:

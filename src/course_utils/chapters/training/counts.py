@@ -34,8 +34,8 @@ def check_number(name, mine, value, samples, slip="", few_were_right=False):
     many = samples > 2048
     if not words and many and few_were_right:
         words = (
-            "few samples were right, these many are not: was a count kept in half precision (exact "
-            "up to 2048), or in a small whole-number type?"
+            "few samples were right, these many are not: was a count kept in half precision? It is "
+            "exact up to 2048 only, as int16 is up to 32767"
         )
     count = mine * samples
     if not words and name != "macro_f1" and not many and abs(count - round(count)) > 1e-3:
