@@ -163,7 +163,7 @@ def _difference(result: Any, kept: Any) -> str:
         return f"gives {len(mine)} values, and {len(right)} without"
     for x, y in zip(mine, right, strict=True):
         if not isinstance(x, Tensor) or not isinstance(y, Tensor):
-            if type(x) is not type(y) or not (x == y or x != x):
+            if type(x) is not type(y) or not (x == y or (x != x and y != y)):
                 return f"gives {x!r}, and {y!r} without"
         elif (x.shape, x.dtype) != (y.shape, y.dtype):
             kinds = [f"{one.dtype} of shape {tuple(one.shape)}" for one in (x, y)]
