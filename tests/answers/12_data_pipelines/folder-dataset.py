@@ -834,7 +834,7 @@ def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
 
 
-# %% wrong="folders that begin with a dot are left out" says=["classes: expected ['.f', 'Zoo'"]
+# %% wrong="folders that begin with a dot are left out" says=["classes: expected ['.f', 'Empty', 'Zoo'"]
 class FolderDataset(Dataset):
     def __init__(self, root, transform, on_error):
         if on_error not in ("raise", "skip"):

@@ -20,7 +20,7 @@
 # - "the limits and the scale of the first"
 # - "`data` stays as it is"
 
-# %% wrong="the stub" says=["6 of 7 cases fail", "the axis begins at", "no visible line holds the raw loss", "still have two scales", "the number of seeds with a visible line: expected 5, got 1", "points still lie outside the limits", "the colour limits still differ"]
+# %% wrong="the stub" says=["12 of 14 cases fail", "the axis begins at", "no visible line holds the raw loss", "still have two scales", "the number of seeds with a visible line: expected 5, got 1", "points still lie outside the limits", "the colour limits still differ"]
 def lie_detector(plots, data):
     pass
 

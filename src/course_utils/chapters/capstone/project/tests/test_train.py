@@ -334,8 +334,8 @@ def test_two_ranks_and_a_signal_for_one():
     torch.manual_seed(0)
     fixed = Net(0.5).fixed.weight[0]
     assert torch.equal(first[6][0][-5:-2], fixed), (
-        "two ranks moved a frozen parameter: where it has no gradient it gets none, for with one of "
-        "0 the weight still decays"
+        "two ranks moved a frozen parameter: where it has no gradient it gets none, for with one "
+        "of 0 the weight still decays"
     )
 
 
