@@ -234,11 +234,8 @@ class Snapshot:
                 mode.before(name)
                 mode.after(name, made)
         if reply.error is not None:
-            error = raised(reply.error)
-            self.chosen.add(str(error))
-            if unasked:
-                raise AssertionError(f"{unasked}; it also raised {error}")
-            raise error
+            self.chosen.add(str(error := raised(reply.error)))
+            raise AssertionError(f"{unasked}; it also raised {error}") if unasked else error
         self.chosen |= chosen_by(result, StandIn)
         if modes:
             compare_witnesses(reply, [name for name, _ in ran])
