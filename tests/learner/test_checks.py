@@ -380,6 +380,13 @@ def test_an_error_inside_is_not_covered_up():
         fails()
 
 
+def test_what_is_no_tensor_is_not_kept_as_forbidden():
+    before = list(forbid_changes.forbidden)
+    with pytest.raises(AttributeError), forbid_changes(torch.ones(2), 3):
+        pass
+    assert list(map(id, forbid_changes.forbidden)) == list(map(id, before))
+
+
 # check_predictions
 
 MACHINE = {"a[0]": (3, 1), "a.t()": (1, 777), "shares": True}

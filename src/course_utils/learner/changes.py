@@ -41,10 +41,11 @@ class forbid_changes:
         self.tensors = tensors
 
     def __enter__(self) -> None:
-        self.forbidden.extend(self.tensors)
         self.asked = [tensor.requires_grad for tensor in self.tensors]
         self.layouts = [layout_of(tensor) for tensor in self.tensors]
         self.values = [tensor.detach().clone() for tensor in self.tensors]
+        # Last: where one is no tensor, the block doesn't begin, and nothing would take it out.
+        self.forbidden.extend(self.tensors)
 
     @ends_in_notebook
     def __exit__(self, kind, error, traceback) -> None:
