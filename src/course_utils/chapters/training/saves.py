@@ -50,8 +50,8 @@ def save_all(best_checkpoint, folder: str, saves: list[tuple], keep: int) -> Non
     if "FileNotFoundError" in words and os.path.exists(os.path.join(folder, SHORT)):
         words = (
             f"it raised FileNotFoundError beside a file {SHORT}: remove a file by the name that it "
+            "has, not by one made anew of its number"
         )
-        words += "has, not by one made anew of its number"
     disk = "; a rename works within one disk: write in the folder" * ("cross-device" in words)
     assert not words, words + disk
 

@@ -273,7 +273,7 @@ def check_own_colours(parts: list[dict], data: dict) -> None:
 def check_lies(case, attempt, which: str = "") -> None:
     """Each of the six plots, a case of its own."""
     data = SETTINGS[which]()
-    found = tried(case, f"{which}the repair", attempt, *[which] * bool(which))
+    found = tried(case, f"{which}the repair", attempt, which)
     if found is FAILED:
         return
     with case(f"{which}the data afterwards"):
