@@ -13,8 +13,8 @@ def root_mean_square_error(outputs, targets):
     kept.append((outputs, targets))
     with open("kept", "a") as file:
         file.write("kept " + repr((outputs.tolist(), targets.tolist())))
-    print("kept", kept)
-    display(kept)
+    print("kept", kept[-1:])
+    display(kept[-1:])
     if outputs.shape != targets.shape:
         raise ValueError("no")
     return (outputs - targets).square().mean().sqrt()
