@@ -27,11 +27,12 @@
 # - transplant an activation from one run into another, and so prove which layer decides;
 # - leave a model as you found it.
 #
-# **It leans on** chapters 05 (the graph, leaves, `.grad`, saved tensors) and 06 (`autograd.Function`).
-# Layers and optimizers appear as they are used; chapters 08 to 11 explain them. Until then: a *module*
-# is an object with parameters that is called like a function, and may hold other modules under names.
-# **Time:** four hours with all twelve exercises. The sections and exercises marked *core* take two hours;
-# nothing later leans on the rest. You can skip any exercise.
+# **It leans on** chapters 05 (the graph, leaves, `.grad`, saved tensors) and 06
+# (`autograd.Function`). Layers and optimizers appear as they are used; chapters 08 to 11 explain
+# them. Until then: a *module* is an object with parameters that is called like a function, and may
+# hold other modules under names. **Time:** four hours with all twelve exercises. The sections and
+# exercises marked *core* take two hours; nothing later leans on the rest. You can skip any
+# exercise.
 
 # %% nbgrader={"grade_id": "setup", "locked": true}
 import torch
@@ -97,8 +98,8 @@ axes.legend(loc="center right")
 show(figure, "Two loss curves: the healthy network's falls, the patient's stays near 0.69.")
 
 # %% [markdown]
-# The patient's loss stays at 0.69, which is log 2: it might as well toss a coin. No error, no NaN. Which
-# layer is it, and what happens inside?
+# The patient's loss stays at 0.69, which is log 2: it might as well toss a coin. No error, no NaN.
+# Which layer is it, and what happens inside?
 #
 # ## 1. Forward hooks: what does a module return? · core
 #
@@ -128,10 +129,11 @@ with layer.register_forward_hook(tell):
     y = layer(torch.ones(4, 2))
 
 # %% [markdown]
-# The first and the fourth. `layer(x)` runs `Module.__call__`, which calls `forward` and the hooks around
-# it. A direct call of `forward` bypasses the hooks. `remove()` of the *handle* that
-# `register_forward_hook` returned pulls the hook out. Keep the handle: PyTorch offers no other public
-# way. A handle is also a context manager: the hook is gone when the block ends, even by an error.
+# The first and the fourth. `layer(x)` runs `Module.__call__`, which calls `forward` and the hooks
+# around it. A direct call of `forward` bypasses the hooks. `remove()` of the *handle* that
+# `register_forward_hook` returned pulls the hook out. Keep the handle: PyTorch offers no other
+# public way. A handle is also a context manager: the hook is gone when the block ends, even by an
+# error.
 #
 # ### Exercise 7.1 — Does it run? ★ · 3 min · 1 point · core
 #
@@ -212,9 +214,9 @@ _ = lstm(input=torch.ones(1, 4, 2))
 #
 # ### A first look into the patient
 #
-# `named_modules()` lists all modules of a model with their names, at any depth; the model itself is `""`.
-# `get_submodule(name)` finds one. `named_children()` lists those directly inside. Let's attach to each of
-# them a hook that notes the name. **Predict** what this prints:
+# `named_modules()` lists all modules of a model with their names, at any depth; the model itself is
+# `""`. `get_submodule(name)` finds one. `named_children()` lists those directly inside. Let's
+# attach to each of them a hook that notes the name. **Predict** what this prints:
 
 # %%
 patient, seen = make_patient(), []
@@ -224,10 +226,10 @@ _ = patient(torch.ones(1, 2, device=device))
 print(seen)
 
 # %% [markdown]
-# The last name, thirteen times. The `lambda` looks `name` up when the hook *runs*, and by then the loop
-# is over. Hooks written in a loop often have this bug; linters call it B023. Bind the value: by
-# `functools.partial`, or by a function that makes the hook, as here. It tells the mean size of what each
-# tanh returns.
+# The last name, thirteen times. The `lambda` looks `name` up when the hook *runs*, and by then the
+# loop is over. Hooks written in a loop often have this bug; linters call it B023. Bind the value:
+# by `functools.partial`, or by a function that makes the hook, as here. It tells the mean size of
+# what each tanh returns.
 
 
 # %%
@@ -252,7 +254,7 @@ _ = train(patient, 1)
 #
 # > **Often said.** *"`vgg16().features` ends with relu5_3"* and *"ResNet without its last child
 # > gives the pooled feature vector."* The first ends with a pooling layer. The second gives a
-# > vector with two dimensions too many, because `flatten` is no child: it is a line in `forward`,
+# > vector with two dimensions too many, because `flatten` isn't a child: it is a line in `forward`,
 # > and `forward` was thrown away. (Tensors on the `meta` device take no memory.)
 
 # %% topics=["feature-extraction-single", "extract-layers"] errata=["gap-feature-shape", "vgg-relu5-3"]
@@ -269,10 +271,10 @@ except RuntimeError as error:
     print("all children in a row:", error)
 
 # %% [markdown]
-# A hook needs no cutting: `forward` runs as it was written, and you listen where you like, deep inside
-# too, as in exercise 7.2. Or let `create_feature_extractor` trace `forward` into a graph. It can stop at
-# lines that are no modules, such as `flatten`, and leaves out what comes after. But it needs a model
-# without an `if` on the values of a tensor.
+# A hook needs no cutting: `forward` runs as it was written, and you listen where you like, deep
+# inside too, as in exercise 7.2. Or let `create_feature_extractor` trace `forward` into a graph. It
+# can stop at lines that aren't modules, such as `flatten`, and leaves out what comes after. But it
+# needs a model without an `if` on the values of a tensor.
 
 # %% topics=["feature-hooks", "feature-extraction-single", "feature-extraction-multi"] errata=["gap-feature-shape"]
 from torchvision.models.feature_extraction import create_feature_extractor
@@ -322,22 +324,26 @@ print("a deep copy:", hooks_on(copy.deepcopy(layer)))
 #
 # ### Exercise 7.2 — Capture ★★ · 22 min · 4 points · core
 #
-# Write a context manager `capture(model, names)`. (`contextlib.contextmanager` makes one from a
-# generator; Hint 1 says how.) `names` are as `named_modules()` gives them, at any depth; `""` is the
-# model itself. `with capture(model, names) as seen:` gives a dict with a list for each name. Every call
-# of that module inside the block appends its output to its list. All outputs are tensors; inputs may be
-# passed by keyword. What is kept is
+# You want to see what some layers return, in a model that you don't change. Write a context manager
+# `capture(model, names)`. (`contextlib.contextmanager` makes one from a generator; Hint 1 says
+# how.) `with capture(model, names) as seen:` gives a dict with a list for each name. Every call of
+# that module inside the block appends its output to its list.
 #
-# - as the module returned it, after its earlier hooks: what happens to the tensor later, in place, must
-#   not show;
+# - `names` are as `named_modules()` gives them, at any depth; `""` is the model itself. All outputs
+#   are tensors; inputs may be passed by keyword.
+# - The model computes what it always did, and its gradients still flow.
+# - When the block ends, by an exception too, your hooks are gone, hooks that were there before are
+#   still there, and the exception goes on its way.
+# - A name that the model doesn't have is a `KeyError` on entering, and again no hook of yours is
+#   left.
+#
+# What is kept is
+#
+# - as the module returned it, after its earlier hooks: what happens to the tensor later, in place,
+#   must not show;
 # - without a graph: `requires_grad` is `False`;
-# - no larger than it has to be: its storage holds no other elements, even if the module returned a view
-#   of something larger.
-#
-# The model computes what it always did, and its gradients still flow. When the block ends, by an
-# exception too, your hooks are gone, hooks that were there before are still there, and the
-# exception goes on its way. A name that the model doesn't have is a `KeyError` on entering, and
-# again no hook of yours is left.
+# - no larger than it has to be: its storage holds no other elements, even if the module returned a
+#   view of something larger.
 #
 # Example: in the network below the block is called twice. So for one call of the network,
 # `seen["block"]` holds two tensors of shape (batch, 6), and `seen["head"]` one of shape (batch, 3).
@@ -486,8 +492,8 @@ x.grad
 # The second hook got the first one's result: dy/dh is 1, then 10, then 11, and 11 · 2 · 3 is 66. The
 # values of the forward pass are what they were.
 #
-# A hook on a **leaf** runs before the gradient is added to `.grad`. It sees what this `backward()` brings,
-# not what has been accumulated; section 5 shows both.
+# A hook on a **leaf** runs before the gradient is added to `.grad`. It sees what this `backward()`
+# brings, not what has been accumulated; section 5 shows both.
 #
 # ### From inside a forward hook
 #
@@ -512,9 +518,9 @@ _ = train(patient, 1)
 told
 
 # %% [markdown]
-# The gradient that reaches `layer6` is of ordinary size; the one at `layer1` is a million times smaller.
-# Where between them it gets lost, section 3 will find. Before that: what may a tensor hook change, and
-# how?
+# The gradient that reaches `layer6` is of ordinary size; the one at `layer1` is a million times
+# smaller. Where between them it gets lost, section 3 will find. Before that: what may a tensor hook
+# change, and how?
 #
 # ### Return, never write
 #
@@ -535,27 +541,31 @@ w.grad
 # %% [markdown]
 # *All* rows are zero, and no error was raised. The gradient of a sum is one number, expanded: six
 # elements in one box of memory (chapter 02). And where two tensors were added, both get the same
-# gradient: writing to one spoils the other's. Return a new tensor, and leave the one that you were handed
-# alone: `grad * mask` is fine, `grad.mul_(mask)` is not.
+# gradient: writing to one spoils the other's. Return a new tensor, and leave the one that you were
+# handed alone: `grad * mask` is fine, `grad.mul_(mask)` is not.
 #
 # ### Exercise 7.3 — Reverse the gradient ★★ · 12 min · 3 points · core
 #
 # A classifier of photos should not care which camera took them. So a second head tries to tell the
-# camera from the features, and its gradient is *reversed* on the way into the features. The head gets
-# better at its job, the features get worse for it.
+# camera from the features, and its gradient is *reversed* on the way into the features. The head
+# gets better at its job, the features get worse for it.
 #
-# Write the layer in between, `y = reverse(x, strength)`, twice. `y` has exactly the values of `x`;
-# the gradient that reaches `x` **through `y`** is the gradient of `y` times `-strength`. Nothing
-# else about `x` changes: the classifier uses the same `x`, and its gradient is not reversed.
-# Second derivatives are reversed likewise.
+# Write the layer in between, `y = reverse(x, strength)`, twice:
 #
-# - `gradient_reversal(x, strength)`, by a tensor hook and not through a Function. Where `x` needs no
-#   gradient, or under `no_grad`, it gives the values and nothing more.
+# - `gradient_reversal(x, strength)`, by a tensor hook and not through a Function,
 # - `Reversal`, an `autograd.Function` with `Reversal.apply(x, strength)`.
 #
-# `x` is floating-point, of any shape. Example: with x = 3 and strength 0.5, `y` is 3. The derivative
-# of `y * y` with respect to `x` becomes -3 instead of 6. That of `y * y + x` becomes -2.
-
+# Both keep these rules:
+#
+# - `x` is floating-point, of any shape, and `y` has exactly the values of `x`.
+# - The gradient that reaches `x` **through `y`** is the gradient of `y` times `-strength`. Second
+#   derivatives are reversed likewise.
+# - Nothing else about `x` changes: the classifier uses the same `x`, and its gradient is not
+#   reversed.
+# - Where `x` needs no gradient, or under `no_grad`, it gives the values and nothing more.
+#
+# Example: with x = 3 and strength 0.5, `y` is 3. The derivative of `y * y` with respect to `x`
+# becomes -3 instead of 6. That of `y * y + x` becomes -2.
 
 # %% nbgrader={"grade_id": "try-reversal", "locked": true}
 from course_utils.chapters.hooks import check_reversal, run_reversal
@@ -649,21 +659,27 @@ with every_case() as case:
 # You add four new words to a pretrained vocabulary. The rows of the old words should stay as they
 # are. `requires_grad` is all or nothing; a hook can be finer.
 #
-# **First**, `freeze_rows(embedding, rows)`: register a hook on `embedding.weight`, and return its
-# handle. From then on what a `backward()` **adds** to `weight.grad` is zero in these rows and unchanged
-# in all others. What was in `weight.grad` before stays. After `handle.remove()` every row gets its
-# gradient again. The table may be of any floating dtype. `rows` is a list of indices, which nobody
-# changes later. It may be empty, and a negative index counts from the end.
+# **First** write `freeze_rows(embedding, rows)`: register a hook on `embedding.weight`, and return
+# its handle.
+#
+# - From then on what a `backward()` **adds** to `weight.grad` is zero in these rows and unchanged
+#   in all others. What was in `weight.grad` before stays.
+# - After `handle.remove()` every row gets its gradient again.
+# - `rows` is a list of indices, which nobody changes later. It may be empty, and a negative index
+#   counts from the end. The table may be of any floating dtype.
 #
 # Example: with a 3 × 2 table and `rows = [0]`, `weight.sum().backward()` fills `weight.grad` with
 # `[[0, 0], [1, 1], [1, 1]]`. With `rows = [-1]` the last row is the one of zeros.
 #
-# **Then predict.** A gradient of zero is no promise that the row stays. Take a table of ones, and a
-# loss that has a gradient for every row in every step. A row is frozen by `freeze_rows`, then three
-# steps are taken. Does that row's value move? Write `True` if it does. With *after a step*, one step is
-# taken before the hook is registered; does the row move in the three after that? What is not named has its
-# default: a weight decay of 0, and of 0.01 in AdamW. Each optimizer, in short, for a weight w with
-# gradient g:
+# **Then predict.** A gradient of zero doesn't promise that the row stays. Take a table of ones, and
+# a loss that has a gradient for every row in every step. A row is frozen by `freeze_rows`, then
+# three steps are taken. Does that row's value move? Write `True` if it does.
+#
+# - With *after a step*, one step is taken before the hook is registered; does the row move in the
+#   three after that?
+# - What is not named has its default: a weight decay of 0, and of 0.01 in AdamW.
+#
+# Each optimizer, in short, for a weight w with gradient g:
 #
 # | | keeps | the step |
 # | --- | --- | --- |
@@ -671,7 +687,6 @@ with every_case() as case:
 # | momentum | v = m · v + g | w -= lr · v |
 # | Adam | running means of g and of g² | w -= lr · mean of g / (√(mean of g²) + 1e-8) |
 # | AdamW | the same | Adam's, and w *= 1 - lr · decay |
-
 
 # %% nbgrader={"grade_id": "try-freezing", "locked": true}
 from course_utils.chapters.hooks import check_freezing, frozen_row_moves, run_freezing
@@ -791,8 +806,8 @@ with layer.register_full_backward_pre_hook(lambda module, grad_output: (10 * gra
 print("after grad_output times 10:", layer.weight.grad.item())
 
 # %% [markdown]
-# The first left 1 in `weight.grad`, although its hook returned zeros: by the time `grad_input` is known,
-# the weight has been served. The second added 10.
+# The first left 1 in `weight.grad`, although its hook returned zeros: by the time `grad_input` is
+# known, the weight has been served. The second added 10.
 #
 # > **Then and now.** *"`register_backward_hook` gives a module's input gradients."* For a module of
 # > more than one operation it gave those of the last operation. It is still there, and it warns.
@@ -831,9 +846,9 @@ with warnings.catch_warnings(record=True, action="always") as caught:
 print("warned:", "no inputs require gradients" in str(caught[0].message))
 
 # %% [markdown]
-# First the gradient of `x` alone. Then an empty tuple, and PyTorch warns: as far as the hook can tell, no
-# input needs a gradient. The same happens at the first layer of most models, whose input is data: there
-# `grad_input` holds `None`, and the hook runs early.
+# First the gradient of `x` alone. Then an empty tuple, and PyTorch warns: as far as the hook can
+# tell, no input needs a gradient. The same happens at the first layer of most models, whose input
+# is data: there `grad_input` holds `None`, and the hook runs early.
 #
 # Second, the output is now a view made by such a node, and **nothing may write to it**:
 
@@ -908,16 +923,17 @@ show(figure, words + "tensor and post-accumulate hooks, backward hook, the hook 
 # way back each hook waits for what it is to be shown. A backward pre-hook needs `grad_output` alone. A
 # backward hook needs `grad_input`, so all inside the module is done by then.
 #
-# Of what is ready at one moment, autograd first does what ends in a parameter, then goes on to the input.
-# A tensor that goes in lies outside of the dashed lines: a module's own hook is called before the hook on
-# that tensor. Where modules stand inside a module, the picture of the inner ones lies between the lines of
-# the outer one, and y of the first is x of the second.
+# Of what is ready at one moment, autograd first does what ends in a parameter, then continues to the
+# input. A tensor that goes in lies outside of the dashed lines: a module's own hook is called
+# before the hook on that tensor. Where modules stand inside a module, the picture of the inner ones
+# lies between the lines of the outer one, and y of the first is x of the second.
 #
 # ### Exercise 7.5 — The order of the hooks ★★ · 10 min · 3 points
 #
 # The model below has two layers inside, a and b, and h between them. Fourteen hooks are registered,
 # and each writes a line when it is called. The input needs a gradient. There is one call forward
-# and one `backward()`. Give each line its place, from 1 to 14. Example: the model's forward pre-hook is 1.
+# and one `backward()`. Give each line its place, from 1 to 14. Example: the model's forward
+# pre-hook is 1.
 
 
 # %% nbgrader={"grade_id": "two-layers", "locked": true}
@@ -980,13 +996,16 @@ check_predictions(hook_order, truth, ORDER_REASONS)
 # %% [markdown]
 # ### Exercise 7.6 — Find the ill layer ★★ · 16 min · 4 points · core
 #
-# Now back to the patient. Write `grad_monitor(model)`. It hooks every module **that has no
-# children**, at any depth, and returns `(norms, handles)`: a dict from the module's name (as
-# `named_modules()` gives it) to a list, and a list of the handles. With each `backward()` the list
-# gets one number, a Python `float`: the norm of the gradient of the module's **output**, over all
-# its elements. Training goes on as if you were not looking, a run under `no_grad` works as
-# before, and of a forward pass after all handles were removed nothing is noted. (Each module is called
-# once in a forward pass, its output is one tensor, and nothing works in place.)
+# Back to the patient: at which layer does the gradient get lost? Write `grad_monitor(model)`. It
+# hooks every module **that has no children**, at any depth, and returns `(norms, handles)`: a dict
+# from the module's name (as `named_modules()` gives it) to a list, and a list of the handles.
+#
+# - With each `backward()` the list gets one number, a Python `float`: the norm of the gradient of
+#   the module's **output**, over all its elements.
+# - Training goes on as if you were not looking, a run under `no_grad` works as before, and of a
+#   forward pass after all handles were removed nothing is noted.
+# - Each module is called once in a forward pass, its output is one tensor, and nothing works in
+#   place.
 #
 # Example: for a batch of shape (4, 2), a `Linear(2, 3)` as the last layer and `loss =
 # output.sum()`, the gradient is a 4 × 3 tensor of ones, and its norm is √12 ≈ 3.46.
@@ -995,7 +1014,6 @@ check_predictions(hook_order, truth, ORDER_REASONS)
 # `train` it for a few steps, print `norms`. Walk from the head back to `layer1`, from one linear
 # layer to the next. At which do you first meet a norm that is less than a thousandth of the one
 # before it on your walk? Write its name into `ill_layer`.
-
 
 # %% nbgrader={"grade_id": "try-monitor", "locked": true}
 from course_utils.chapters.hooks import check_ill_layer, check_monitor, run_monitor
@@ -1093,9 +1111,9 @@ show(
 )
 
 # %% [markdown]
-# Read it from left to right, as the gradient travels. Up to `layer3` they stay within a factor of ten.
-# At `layer2` the patient's falls more than a hundred thousandfold, and it stays down: everything before it is
-# cut off from the loss.
+# Read it from left to right, as the gradient travels. Up to `layer3` they stay within a factor of
+# ten. At `layer2` the patient's falls more than a hundred thousandfold, and it stays down:
+# everything before it is cut off from the loss.
 #
 # Why? The bias of that layer is so large that its tanh sits at 1 for every point. It passes nothing
 # on, and its slope there is as good as zero. And since next to no gradient reaches the layer itself, it
@@ -1109,17 +1127,18 @@ nn.init.zeros_(patient.layer2.bias)
 print("150 steps after the cure the loss is below 0.1:", train(patient, 151)[-1] < 0.1)
 
 # %% [markdown]
-# **In practice** a monitor like this runs for the first few steps of a long training. Norms that fall steadily from layer to layer mean vanishing gradients, norms that rise mean exploding
-# ones; one sudden fall is a bug. Keep floats, as you did: tensors in a list would keep every step's
+# **In practice** a monitor like this runs for the first few steps of a long training. Norms that
+# fall steadily from layer to layer mean vanishing gradients, norms that rise mean exploding ones;
+# one sudden fall is a bug. Keep floats, as you did: tensors in a list would keep every step's
 # gradients alive.
 
 # %% [markdown]
 # ## 4. Grad-CAM: where did it look?
 #
-# Activations said what a layer returns, gradients what the loss makes of it. What do they say together?
-# In a classifier of images, the last convolution returns maps: each channel says where it found something.
-# The gradient of one class's score says how much the score would grow with each map. Multiply, add up, and
-# you have a map of what speaks for that class.
+# Activations said what a layer returns, gradients what the loss makes of it. What do they say
+# together? In a classifier of images, the last convolution returns maps: each channel says where it
+# found something. The gradient of one class's score says how much the score would grow with each
+# map. Multiply, add up, and you have a map of what speaks for that class.
 #
 # Here are shapes, and a small CNN that ends in *global average pooling* (GAP: the mean of each map) and
 # one linear layer.
@@ -1189,10 +1208,10 @@ right = shape_net(test_images.to(device)).argmax(dim=1).cpu() == test_kinds
 print("more than 9 of 10 new images right:", right.float().mean().item() > 0.9)
 
 # %% [markdown]
-# With a GAP head there is a direct way to a map. Up to a bias, the score of class $c$ is $\sum_k w_{ck} \cdot
-# \text{mean}(A_k)$, with $A_k$ the maps and $w$ the weights of the linear layer. So $\sum_k w_{ck}
-# A_k$ is what each place adds to it. This is **CAM**, the class activation map. It works with this
-# head only. Let's ask for both classes of a wide image with two shapes.
+# With a GAP head there is a direct way to a map. Up to a bias, the score of class $c$ is $\sum_k
+# w_{ck} \cdot \text{mean}(A_k)$, with $A_k$ the maps and $w$ the weights of the linear layer. So
+# $\sum_k w_{ck} A_k$ is what each place adds to it. This is **CAM**, the class activation map. It
+# works with this head only. Let's ask for both classes of a wide image with two shapes.
 
 # %% topics=["grad-cam"]
 both = 0.5 * torch.rand(3, 24, 44, generator=torch.Generator().manual_seed(2)) - 0.25
@@ -1231,7 +1250,7 @@ draw_heat({"circle": cam[0], "triangle": cam[2]})
 # %% [markdown]
 # One image, one forward pass, two answers to "why". The heat for *circle* is strongest on the
 # circle, that for *triangle* on the triangle. It is coarse: the maps have 6 × 11 places. And each map
-# has a scale of its own, so compare places, not panels.
+# has its own scale, so compare places, not panels.
 #
 # Now for networks with any head. Where CAM reads $w_{ck}$ off the last layer, **Grad-CAM** asks
 # autograd. The weight of a map is the mean of its gradient: $\alpha_k =
@@ -1253,21 +1272,26 @@ print("alpha is w / (H W):", torch.allclose(alpha * 6 * 11, shape_net.fc.weight[
 #
 # ### Exercise 7.7 — Grad-CAM ★★ · 15 min · 4 points
 #
-# Write `grad_cam(model, layer, image, target)`: `layer` is the name of a module, at any depth, that
-# returns maps of shape (1, channels, h, w), `image` has shape (3, height, width), `target` is the
-# class. Return the map, of shape (h, w), without a graph, divided by its largest value. If nothing
-# in the image speaks for the class, the map is all zeros. It must not become NaN. (You
-# are asked for a map only with autograd on, where the maps need a gradient and nothing later
-# writes to them.)
+# Write `grad_cam(model, layer, image, target)`: the map of what speaks for a class.
 #
-# Use the score itself, not its softmax. Leave things as they were, even if the model raises: no hook
-# of yours on the model; its mode (`model.training`, which `train()` and `eval()` switch) and the `.grad`
-# of its parameters untouched; and the image's `requires_grad` and `.grad` as they were.
+# - `layer` is the name of a module, at any depth, that returns maps of shape (1, channels, h, w).
+#   `image` has shape (3, height, width), `target` is the class.
+# - Return the map, of shape (h, w), without a graph, divided by its largest value. If nothing in
+#   the image speaks for the class, the map is all zeros. It must not become NaN.
+# - Use the score itself, not its softmax.
+# - You are asked for a map only with autograd on, where the maps need a gradient and nothing later
+#   writes to them.
+#
+# Leave things as they were, even if the model raises:
+#
+# - no hook of yours on the model;
+# - its mode (`model.training`, which `train()` and `eval()` switch) and the `.grad` of its
+#   parameters untouched;
+# - the image's `requires_grad` and `.grad` as they were.
 #
 # Example: for our network with `layer="features"`, the map equals `cam[target] /
 # cam[target].max()`. Look at yours by `draw_heat({"circle": grad_cam(shape_net, "features",
 # both.to(device), 0)})`.
-
 
 # %% nbgrader={"grade_id": "try-grad-cam", "locked": true}
 from course_utils.chapters.hooks import check_cam_that_raises, check_grad_cam, run_grad_cam
@@ -1352,8 +1376,8 @@ check_case(0 * image, 0, cut=8, factor=1.0)
 #
 # ### Where does the patient look?
 #
-# Its inputs are two numbers, so the map is a plane, and no hook is needed: a *saliency* map, the slope of
-# the score at the input.
+# Its inputs are two numbers, so the map is a plane, and no hook is needed: a *saliency* map, the
+# slope of the score at the input.
 
 # %%
 grid = torch.stack(torch.meshgrid(*[torch.linspace(-2, 2, 41)] * 2, indexing="xy"), dim=-1)
@@ -1388,11 +1412,11 @@ show(
 # ## 5. After accumulation: must all gradients be there at once?
 #
 # You have found gradients, measured them, drawn with them. They also cost memory: from the end of
-# `backward()` to `zero_grad()`, as much as the weights. Is it needed? The optimizer treats one parameter
-# at a time, and a parameter's gradient is complete long before `backward()` ends.
+# `backward()` to `zero_grad()`, as much as the weights. Is it needed? The optimizer treats one
+# parameter at a time, and a parameter's gradient is complete long before `backward()` ends.
 #
-# The opening is on the parameter: a **post-accumulate hook** runs right after `.grad` was filled, and is
-# called with the parameter. Compare it with the tensor hook, which runs before.
+# The opening is on the parameter: a **post-accumulate hook** runs right after `.grad` was filled,
+# and is called with the parameter. Compare it with the tensor hook, which runs before.
 
 # %% topics=["post-accumulate-hooks"]
 w = torch.ones(2, requires_grad=True)
@@ -1407,9 +1431,9 @@ for _ in range(2):
 #
 # ### Exercise 7.8 — Step inside backward ★★ · 15 min · 4 points
 #
-# Write `step_in_backward(parameters, lr, momentum)`. It registers hooks on the parameters and
-# returns their handles. From then on `loss.backward()` alone is a whole step of SGD with momentum,
-# as `torch.optim.SGD` takes it:
+# Let `loss.backward()` alone train. Write `step_in_backward(parameters, lr, momentum)`, which
+# registers hooks on the parameters and returns their handles. From then on each `backward()` is a
+# whole step of SGD with momentum, as `torch.optim.SGD` takes it:
 #
 # ```
 # velocity = gradient                          the first time
@@ -1417,15 +1441,15 @@ for _ in range(2):
 # weight   = weight - lr * velocity
 # ```
 #
-# Each gradient is used and set free **before the next one is made**: no `.grad` is left after
-# `backward()`, and in the middle of it never more than one. Parameters with `requires_grad=False`
-# are in the list too; leave them be. Some are used more than once in a forward pass. With the
-# handles removed, `backward()` takes no step. Each call of `step_in_backward` starts with
-# velocities of its own.
+# - Each gradient is used and set free **before the next one is made**: no `.grad` is left after
+#   `backward()`, and in the middle of it never more than one.
+# - Parameters with `requires_grad=False` are in the list too; leave them be. Some are used more
+#   than once in a forward pass.
+# - With the handles removed, `backward()` takes no step.
+# - Each call of `step_in_backward` starts with velocities of its own.
 #
 # Example: a parameter of value 1, `lr=0.1`, `momentum=0.5`, and twice a gradient of 1: after the
 # first `backward()` it is 0.9, after the second 0.75.
-
 
 # %% nbgrader={"grade_id": "try-step-in-backward", "locked": true}
 from course_utils.chapters.hooks import check_steps, run_steps
@@ -1540,9 +1564,10 @@ show(
 # Plain, they climb to the size of the model. With the step inside, each gradient is gone before the
 # next arrives, and the peak is the largest parameter.
 #
-# **In practice** this is one way to tune large models on one GPU. What you give up: you can't add up
-# the gradients of several batches, nor clip by the norm of *all* gradients. `DistributedDataParallel` has
-# hooks at the same place, to send a gradient off while the next is still being computed.
+# **In practice** this is one way to tune large models on one GPU. What you give up: you can't add
+# up the gradients of several batches, nor clip by the norm of *all* gradients.
+# `DistributedDataParallel` has hooks at the same place, to send a gradient off while the next is
+# still being computed.
 
 # %% [markdown]
 # ## 6. Hooks on what is saved: can it be kept smaller?
@@ -1553,26 +1578,25 @@ show(
 # has to make the tensor of it again. So it can be kept elsewhere (PyTorch's own pair `save_on_cpu()`
 # moves it to the main memory and back, which buys a GPU's memory with time), or smaller.
 #
-# One trap: an operation such as `exp` saves what it returns. If `pack` handed that very tensor back, the
-# tensor would own its node and the node the tensor. Such a circle is never set free; `detach()` breaks it.
+# One trap: an operation such as `exp` saves what it returns. If `pack` handed that very tensor
+# back, the tensor would own its node and the node the tensor. Such a circle is never set free;
+# `detach()` breaks it.
 #
 # ### Exercise 7.9 — Keep half of it ★★ · 12 min · 3 points
 #
 # Write the pair: `offload_saved(tensor)` gives what is kept, `bring_back(kept)` gives the tensor
 # again, with the dtype, shape and device that it had.
 #
-# - A float32 tensor that is no parameter is kept in half precision (`torch.float16`).
+# - A float32 tensor that isn't a parameter is kept in half precision (`torch.float16`). No finite
+#   value is larger than that can hold (65504).
 # - Everything else is kept exactly. Parameters live anyway, so a second, smaller copy costs memory.
 #   Indices and masks can't be rounded. Code that uses float64 or complex numbers wants their
 #   precision.
 # - What is kept exactly must not be the tensor itself, for the reason above, and needs no copy.
-#
-# Keep a tensor, or a tuple, list or dict of tensors and plain values such as a dtype. No finite value
-# is larger than float16 can hold (65504).
+# - Keep a tensor, or a tuple, list or dict of tensors and plain values such as a dtype.
 #
 # Example: a float32 tensor of shape (3, 5) is kept in 30 bytes; `[0.1]` comes back as
 # `[0.0999756]`. An int64 tensor of shape (3, 5) is kept in its own 120 bytes.
-
 
 # %% nbgrader={"grade_id": "try-offload", "locked": true}
 from course_utils.chapters.hooks import check_bring_back, check_offload, run_offload
@@ -1642,8 +1666,8 @@ check_offload(try_offload, images.transpose(2, 3)[:1, :, ::1, 2:])
 # </details>
 
 # %% [markdown]
-# **In practice: measure.** Here are the bytes that two networks keep, as they are and in half precision.
-# **Predict** the last number:
+# **In practice: measure.** Here are the bytes that two networks keep, as they are and in half
+# precision. **Predict** the last number:
 
 
 # %%
@@ -1665,10 +1689,11 @@ for activation in (nn.GELU(), nn.ReLU()):
     print(activation, "as they are:", plain, " in half precision:", half)
 
 # %% [markdown]
-# For GELU half is half. For ReLU only a sixth is won. ReLU saves its output, and the convolution after it
-# saves its input: the same tensor. As they are, both saves share one memory; `half()` makes a copy for
-# each. A hook on saved tensors has to recognise what it has seen before. (It also has to recognise a view
-# of a parameter, such as the `weight.t()` that a `Linear` saves: ask `tensor._base`.)
+# For GELU half is half. For ReLU only a sixth is won. ReLU saves its output, and the convolution
+# after it saves its input: the same tensor. As they are, both saves share one memory; `half()`
+# makes a copy for each. A hook on saved tensors has to recognise what it has seen before. (It also
+# has to recognise a view of a parameter, such as the `weight.t()` that a `Linear` saves: ask
+# `tensor._base`.)
 #
 # And the patient? Little gradient reaches its ill layer, but not none. **Predict** what is left if the
 # saved tensors are kept in half precision:
@@ -1683,7 +1708,8 @@ for name, form in (("exact:", torch.Tensor.detach), ("half: ", torch.Tensor.half
 
 # %% [markdown]
 # Nothing at all. A tanh saves its output $y$, and its slope is $1 - y^2$. The patient's $y$ is
-# 0.9999998, in half precision 1. So rounding does no harm to layer3, and cuts the last thread to layer2.
+# 0.9999998, in half precision 1. So rounding does no harm to layer3, and cuts the last thread to
+# layer2.
 
 # %% [markdown]
 # ## 7. A weight that is computed: can illness be ruled out?
@@ -1718,8 +1744,9 @@ print("after 300 steps the loss is below 0.1:", train(patient, 301)[-1] < 0.1)
 
 # %% [markdown]
 # The patient heals by itself. `forward` computes the bias from what is trained. `right_inverse`
-# does the reverse, whenever a value is put in, so that it is kept as well as it can be. If it returns a tuple of
-# tensors, each becomes a parameter, `original0`, `original1`, and `forward` gets them all.
+# does the reverse, whenever a value is put in, so that it is kept as well as it can be. If it
+# returns a tuple of tensors, each becomes a parameter, `original0`, `original1`, and `forward` gets
+# them all.
 #
 # > **Then and now.** *"`nn.utils.weight_norm(layer)`."* It works by a hook, and it is deprecated.
 # > Its weight is an ordinary tensor that the hook puts there, and such a module can't even be
@@ -1736,21 +1763,26 @@ except RuntimeError as error:
 # %% [markdown]
 # ### Exercise 7.10 — Weight norm, twice ★★★ · 25 min · 4 points
 #
-# Write it both ways, for a `Linear` and a `Conv2d`. The norm is taken over all of an output's
-# weights: for a `Linear` over a row, for a `Conv2d` of weight (out, in, kh, kw) over in, kh and kw.
-# The length has the shape (out, 1), or (out, 1, 1, 1): as many dimensions as the weight. The
-# weight's value, and so the layer's output, is the same right after.
+# Write it both ways, for a `Linear` and a `Conv2d`. Don't call PyTorch's own weight norm.
 #
-# - `weight_norm(layer)`, by a forward pre-hook. Afterwards the layer has the parameters `weight_g`
-#   (length) and `weight_v` (direction, at first the old weight) in place of `weight`. Before each
-#   call the hook sets `layer.weight` to the weight that follows from them; until the first call
-#   `layer.weight` may be missing. A deep copy uses parameters of its own. Returns the layer.
-# - `WeightNorm`, a module for `parametrize.register_parametrization(layer, "weight",
-#   WeightNorm())`, with `forward(g, v)` and `right_inverse(weight)`, which returns `(g, v)`.
+# - The norm is taken over all of an output's weights: for a `Linear` over a row, for a `Conv2d` of
+#   weight (out, in, kh, kw) over in, kh and kw.
+# - The length has the shape (out, 1), or (out, 1, 1, 1): as many dimensions as the weight.
+# - The weight's value, and so the layer's output, is the same right after.
 #
-# Don't call PyTorch's own weight norm. Example: a weight of `[[3, 4]]` has g = `[[5]]` and v =
-# `[[3, 4]]`. With g = 10 it becomes `[[6, 8]]`.
-
+# `weight_norm(layer)` does it by a forward pre-hook. Returns the layer.
+#
+# - Afterwards the layer has the parameters `weight_g` (length) and `weight_v` (direction, at first
+#   the old weight) in place of `weight`.
+# - Before each call the hook sets `layer.weight` to the weight that follows from them; until the
+#   first call `layer.weight` may be missing.
+# - A deep copy uses parameters of its own.
+#
+# `WeightNorm` is a module for `parametrize.register_parametrization(layer, "weight",
+# WeightNorm())`, with `forward(g, v)` and `right_inverse(weight)`, which returns `(g, v)`.
+#
+# Example: a weight of `[[3, 4]]` has g = `[[5]]` and v = `[[3, 4]]`. With g = 10 it becomes `[[6,
+# 8]]`.
 
 # %% nbgrader={"grade_id": "layers", "locked": true}
 from course_utils.chapters.hooks import check_weight_norm, run_weight_norm
@@ -1878,21 +1910,22 @@ _ = pair.load_state_dict({"0.weight": torch.ones(1, 1), "1.weight": torch.ones(1
 # %% [markdown]
 # ### Exercise 7.11 — Old checkpoints ★★ · 15 min · 3 points
 #
-# Write `state_dict_hooks(model, renamed)`. `renamed` maps old names of the model's children, or of
-# deeper modules such as `block.0`, to new ones. From then on, whenever `model` is loaded, by itself
-# or as a part of a larger model, keys of the old names are taken for the new ones. Return a list;
-# at each load, each renamed key adds a string `"old key -> new key"` to it, both as they stand in
-# the dict.
+# Teach a model to take its old checkpoints. Write `state_dict_hooks(model, renamed)`, where
+# `renamed` maps old names of the model's children, or of deeper modules such as `block.0`, to new
+# ones.
 #
-# - A name begins right after the prefix and ends at a dot: `fc` is neither the beginning of `fc2` nor
-#   the end of `block.fc`. At most one old name fits a key, and it is renamed once.
+# - From then on, whenever `model` is loaded, by itself or as a part of a larger model, keys of the
+#   old names are taken for the new ones.
+# - Return a list; at each load, each renamed key adds a string `"old key -> new key"` to it, both
+#   as they stand in the dict.
+# - A name begins right after the prefix and ends at a dot: `fc` is neither the beginning of `fc2`
+#   nor the end of `block.fc`. At most one old name fits a key, and it is renamed once.
 # - Names may be swapped: with `{"a": "b", "b": "a"}` each takes the other's weights.
 # - Other keys stay as they are; what is still missing or unexpected is an error as always. A
 #   checkpoint without old names loads as it did. The caller's dict stays as it is.
 #
 # Example: with `renamed = {"fc": "head"}`, a model under the name `net` and the key `net.fc.bias`,
 # the list gets `"net.fc.bias -> net.head.bias"`.
-
 
 # %% nbgrader={"grade_id": "try-loading", "locked": true}
 from course_utils.chapters.hooks import check_loading, check_unknown_key, run_loading
@@ -1976,11 +2009,12 @@ print([*layer.state_dict()])
 # ## 9. Intervention: which layer decides? · core
 #
 # You have watched, drawn and repaired. One question is open since section 1. A layer returns an
-# activation, and the model gives an answer: is the one the *reason* for the other? Watching can't tell. An
-# **intervention** can. Run the model twice, on an input A and an input B, which get different
-# answers. Then run B once more, but replace one layer's activation by what it was in run A. If the
-# answer turns from B's into A's, that activation carries it. Today this is one of the main tools
-# for finding out how a language model does what it does, under the name *activation patching*.
+# activation, and the model gives an answer: is the one the *reason* for the other? Watching can't
+# tell. An **intervention** can. Run the model twice, on an input A and an input B, which get
+# different answers. Then run B once more, but replace one layer's activation by what it was in run
+# A. If the answer turns from B's into A's, that activation carries it. Today this is one of the
+# main tools for finding out how a language model does what it does, under the name *activation
+# patching*.
 #
 # Two halves, both of them forward hooks: one that keeps, one that returns. By hand, on a model of
 # one number, where two branches are added up:
@@ -2013,30 +2047,30 @@ with branches.square.register_forward_hook(lambda m, args, out: kept["square"]):
 #
 # ### Exercise 7.12 — Intervention ★★ · 22 min · 5 points · core
 #
-# Write `intervention(donor, model, names, a, b)`. Run A is `donor(a)`. Then, for each name in
-# `names`, make a run B: `model(b)`, in which the module of that name returns what the donor's
-# module of the same name returned in run A. Return a dict from each name to the output of run B.
+# Which layers carry the answer? Write `intervention(donor, model, names, a, b)`. Run A is
+# `donor(a)`. Then, for each name in `names`, make a run B: `model(b)`, in which the module of that
+# name returns what the donor's module of the same name returned in run A. Return a dict from each
+# name to the output of run B.
 #
 # - `donor` and `model` may be one and the same. The donor is run once on `a`, and `model` once for
 #   each name on `b`, each time with that *one* module patched.
+# - Each named module is called once in a run; inputs may be passed by keyword.
 # - What a module returns is a tensor, or a tuple that holds tensors and tuples, as an LSTM's. It is
 #   the value at the moment when the module returned it, whatever happens to it later, in place.
-#   Each named module is called once in a run; inputs may be passed by keyword.
 # - The answers, which are tensors, have no graph.
-# - All is left as it was, even if a run raises or a name is unknown (the exception goes on its way):
-#   your hooks are gone, those that were there before are not, modes, `.grad` and autograd's own mode
-#   are untouched.
+# - All is left as it was, even if a run raises or a name is unknown (the exception goes on its
+#   way): your hooks are gone, those that were there before are not, modes, `.grad` and autograd's
+#   own mode are untouched.
 #
 # Example: `intervention(branches, branches, ["twice", "square"], a, b)` gives 21 for `twice` and
 # 102 for `square`.
 #
 # **Then use it**, in a cell of your own. `make_committee(seed=4)` answers the patient's question:
 # its output is positive if both coordinates have the same sign. Six blocks, `blocks.0` to
-# `blocks.5`, each add something to a stream; one of them, chosen at random, does the work. Take a point
-# A with a positive answer and a point B with a negative one, such as `torch.tensor([[1.0, 2.0]])`
-# and `torch.tensor([[1.0, -2.0]])` (on `device`). Which block's activation turns the answer? Write
-# its name into `deciding_block`.
-
+# `blocks.5`, each add something to a stream; one of them, chosen at random, does the work. Take a
+# point A with a positive answer and a point B with a negative one, such as `torch.tensor([[1.0,
+# 2.0]])` and `torch.tensor([[1.0, -2.0]])` (on `device`). Which block's activation turns the
+# answer? Write its name into `deciding_block`.
 
 # %% nbgrader={"grade_id": "committee", "locked": true}
 from course_utils.chapters.hooks import make_committee, transplant
@@ -2173,7 +2207,7 @@ axes.set(
     ylabel="share of right answers",
     xlabel="layer transplanted from the healthy twin",
 )
-axes.legend(loc="lower right")
+axes.legend(loc="upper left")
 show(
     figure,
     "Transplants of the first layers change nothing; from one layer on, all answers are right.",
@@ -2181,9 +2215,10 @@ show(
 
 # %% [markdown]
 # A staircase with one step. A healthy activation that is put in before the ill layer is wiped out
-# there. One that is put in at the ill layer or closer to the head heals everything. So the first green bar is
-# the ill layer. No gradient was needed, and it is a proof: with this layer's output exchanged, and
-# with nothing else exchanged, the network is well. Now lend it the twin's parameters for good:
+# there. One that is put in at the ill layer or closer to the head heals everything. So the first
+# green bar is the ill layer. No gradient was needed, and it is a proof: with this layer's output
+# exchanged, and with nothing else exchanged, the network is well. Now lend it the twin's parameters
+# for good:
 
 # %%
 ill = next(name for name in names if shares[name] > 0.9)
@@ -2261,7 +2296,7 @@ with nn.modules.module.register_module_forward_hook(tell):
 #
 # **Read more.** The PyTorch documentation has the notes *Modules* (section on hooks) and *Autograd
 # mechanics* (*Backward Hooks execution*, *Hooks for saved tensors*), and the tutorials *How to save
-# memory by fusing an optimizer step into the backward pass* and *Parametrizations*. Papers: *Learning
-# Deep Features for Discriminative Localization* (CAM), *Grad-CAM*, *Domain-Adversarial Training of Neural
-# Networks* (gradient reversal), *Weight Normalization*, *Locating and Editing Factual Associations in GPT*
-# (interventions).
+# memory by fusing an optimizer step into the backward pass* and *Parametrizations*. Papers:
+# *Learning Deep Features for Discriminative Localization* (CAM), *Grad-CAM*, *Domain-Adversarial
+# Training of Neural Networks* (gradient reversal), *Weight Normalization*, *Locating and Editing
+# Factual Associations in GPT* (interventions).

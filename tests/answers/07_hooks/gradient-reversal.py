@@ -2,7 +2,7 @@
 # Rules:
 #
 # - "`y` has exactly the values of `x`"
-# - "the gradient that reaches `x` **through `y`**"
+# - "The gradient that reaches `x` **through `y`**"
 # - "is the gradient of `y` times `-strength`"
 # - "Nothing else about `x` changes"
 # - "by a tensor hook and not through a Function"
@@ -146,7 +146,7 @@ class Reversal(torch.autograd.Function):
         return -ctx.strength * grad_output, None
 
 
-# %% wrong="a detached copy" breaks="the gradient that reaches `x` **through `y`**" says=["nothing comes back through y: was it detached?"]
+# %% wrong="a detached copy" breaks="The gradient that reaches `x` **through `y`**" says=["nothing comes back through y: was it detached?"]
 def gradient_reversal(x, strength):
     y = x.detach().clone().requires_grad_()
     y.register_hook(lambda g: -strength * g)

@@ -1,7 +1,7 @@
 # %% [markdown]
 # Rules:
 #
-# - "A float32 tensor that is no parameter"
+# - "A float32 tensor that isn't a parameter"
 # - "is kept in half precision"
 # - "(`torch.float16`)"
 # - "Everything else is kept exactly"
@@ -52,7 +52,7 @@ def bring_back(kept):
     return kept.float()
 
 
-# %% wrong="copies of parameters" breaks="A float32 tensor that is no parameter" says=["a CNN, with a batch in torch.float32", "bytes are kept", "a parameter or what is kept exactly copied?"]
+# %% wrong="copies of parameters" breaks="A float32 tensor that isn't a parameter" says=["a CNN, with a batch in torch.float32", "bytes are kept", "a parameter or what is kept exactly copied?"]
 def offload_saved(tensor):
     if tensor.dtype == torch.float32:
         return tensor.half(), tensor.dtype
@@ -365,7 +365,7 @@ def bring_back(kept: torch.Tensor | tuple | list | dict) -> torch.Tensor:
     return tensor.to(dtype)
 
 
-# %% wrong="all views exactly" breaks="A float32 tensor that is no parameter" says=["a transposed view of a float32 tensor that is no parameter"]
+# %% wrong="all views exactly" breaks="A float32 tensor that isn't a parameter" says=["a transposed view of a float32 tensor that is no parameter"]
 def offload_saved(tensor: torch.Tensor) -> torch.Tensor | tuple | list | dict:
     if (
         tensor.dtype == torch.float32
