@@ -164,6 +164,22 @@ def run_with(client, *names):
         return grade_all(names, faked)
 
 
+def test_workers_that_cannot_be_ended_cost_no_outcome(monkeypatch):
+    """As where one is just being started anew."""
+    from distributed import LocalCluster
+
+    close = LocalCluster.close
+
+    def close_and_fail(self, timeout=None):
+        close(self, timeout)
+        raise AssertionError("can only join a started process")
+
+    monkeypatch.setattr(LocalCluster, "close", close_and_fail)
+    with Pool(1, execute=misbehave) as workers:
+        results = grade_all(["good-1"], workers)
+    assert isinstance(results["good-1"], Outcome)
+
+
 def test_an_outcome_that_is_lost_is_made_again():
     lost = CancelledError("lost")
     assert run_with(FakeClient(lost, "here"), "ada") == {"ada": "here"}

@@ -102,7 +102,12 @@ class Pool:
             self.client.close(timeout=2)
         self.fetchers.shutdown(wait=False, cancel_futures=True)
         if self.cluster is not None:
-            self.cluster.close(timeout=10)
+            try:
+                self.cluster.close(timeout=10)
+            except Exception:
+                # Nothing more is wanted of them. Dask can't end a worker that it is just starting
+                # anew; that one ends with this process.
+                LOG.info("the workers did not end in order", exc_info=True)
 
     def start(self) -> StartFuture:
         """Begin to start the workers, and return at once; a second call changes nothing."""

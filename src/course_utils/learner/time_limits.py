@@ -7,6 +7,7 @@ import threading
 
 # The slowest check takes some twenty seconds on a quiet machine of two cores.
 CHECK_SECONDS = 180.0
+AGAIN_SECONDS = 3.0
 
 
 class CheckTimeout(KeyboardInterrupt):
@@ -28,8 +29,9 @@ def start(seconds: float = CHECK_SECONDS) -> None:
         )
 
     signal.signal(signal.SIGALRM, interrupt)
-    # Again and again: what is raised may be caught, or raised where it is passed over.
-    signal.setitimer(signal.ITIMER_REAL, seconds, max(1.0, seconds / 60))
+    # Again and again: what is raised may be caught, or raised where it is passed over. Not at once:
+    # it would end the printing of the first.
+    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_SECONDS)
 
 
 def stop() -> None:
