@@ -67,11 +67,11 @@ show(pictures.draw_modules(), alt)
 # No arrow leads back. That is why each module can be tested alone, and why a mistake in `losses.py`
 # doesn't break the tests of `targets.py`.
 #
-# **How your modules get there.** Each exercise cell of this chapter *is* a file: imports first, then
-# the function. Its check runs the project's own tests on your function. The cell after the check
-# writes the text of your cell into the project with `project.keep`, if it passes; else the course's
-# module stays. (Plain Jupyter has a magic for that, `%%writefile config.py`. It writes the cell *instead of* running it,
-# so the function would not exist in the notebook.)
+# **How your modules get there.** Each exercise cell of this chapter *is* a file: imports first,
+# then the function. Its check runs the project's own tests on your function. The cell after the
+# check writes the text of your cell into the project with `project.keep`, if it passes; else the
+# course's module stays. (Plain Jupyter has a magic for that, `%%writefile config.py`. It writes the
+# cell *instead of* running it, so the function would not exist in the notebook.)
 #
 # The first file: what a run depends on. It belongs in one object that can be printed, saved beside the
 # results and compared. A frozen dataclass does that. **Predict** what the last line prints:
@@ -112,8 +112,8 @@ print(parser.parse_args(["--flip", "False"]))
 #
 # ### Exercise 21.1 — What a run depends on ★ · 5 min · 2 points · core
 #
-# Complete `config.py`. `read_config(words, kind=Config)` makes an object of the dataclass `kind` from
-# the words of a command line:
+# Complete `config.py`: a command line says what a run depends on. `read_config(words, kind=Config)`
+# makes an object of the dataclass `kind` from the words of a command line.
 #
 # - each field is an option of its name, underscores included: `--steps 20`; without it, the field's
 #   default counts;
@@ -123,9 +123,11 @@ print(parser.parse_args(["--flip", "False"]))
 # - an unknown word, or a text that doesn't fit, ends the program with status 2. `argparse` does so.
 #   Whether `--ste` may stand for `--steps` is up to you.
 #
-# `kind` may be any dataclass whose fields have such defaults. Example:
-# `read_config(["--steps", "20", "--no-flip"])` gives a `Config` with `steps=20`, `flip=False`.
-# `dataclasses.fields(kind)` lists the fields; each has a `name` and a `default`.
+# `kind` may be any dataclass whose fields have such defaults. `dataclasses.fields(kind)` lists the
+# fields; each has a `name` and a `default`.
+#
+# Example: `read_config(["--steps", "20", "--no-flip"])` gives a `Config` with `steps=20`,
+# `flip=False`.
 
 
 # %% nbgrader={"grade_id": "try-config", "locked": true} jupyter={"source_hidden": true}
@@ -206,9 +208,9 @@ photos = shapes_folder(500)
 print(sorted(path.name for path in photos.iterdir()))
 
 # %% [markdown]
-# A network gives numbers of a fixed shape, and a photograph holds one to four shapes. The usual way out is a
-# grid: lay 8 × 8 **cells** over the photograph. The cell that holds a shape's *centre* is responsible
-# for it, and gives eight numbers:
+# A network gives numbers of a fixed shape, and a photograph holds one to four shapes. The usual way
+# out is a grid: lay 8 × 8 **cells** over the photograph. The cell that holds a shape's *centre* is
+# responsible for it, and gives eight numbers:
 #
 # | number | meaning |
 # | --- | --- |
@@ -232,16 +234,19 @@ print("size in shares:  ", (60 - 50) / width, (16 - 8) / height)
 #
 # ### Exercise 21.2 — Who is responsible? ★★ · 15 min · 3 points · core
 #
-# Complete `targets.py`. `make_targets(boxes, labels, size, cells=8)` returns a float32 tensor
-# `(8, cells, cells)` with the numbers of the table; cells without a centre hold zeros.
+# Complete `targets.py`, which writes a photograph's shapes into the grid. `make_targets(boxes,
+# labels, size, cells=8)` returns a float32 tensor `(8, cells, cells)` with the numbers of the
+# table; cells without a centre hold zeros.
 #
-# - `boxes` is `(n, 4)`, int64, float32 or float64: left, top, right, bottom in pixels. n may be 0, and
-#   a box may have no width or height. Count in float64: float32 rounds the numbers of a large photograph.
+# - `boxes` is `(n, 4)`, int64, float32 or float64: left, top, right, bottom in pixels. n may be 0,
+#   and a box may have no width or height. Count in float64: float32 rounds the numbers of a large
+#   photograph.
 # - `labels` is `(n,)`, int64: 0, 1 or 2. `size` is (height, width) of the photograph in pixels.
-# - A centre on the line between two cells belongs to the cell to the right, or below; where `cells` is no
-#   power of two, rounding in float64 may put it on either side. Every centre lies inside the photograph.
-# - If several centres fall into one cell, the shape with the largest area in pixels gets it; of equal
-#   areas the first.
+# - Every centre lies inside the photograph. A centre on the line between two cells belongs to the
+#   cell to the right, or below; where `cells` isn't a power of two, rounding in float64 may put it on
+#   either side.
+# - If several centres fall into one cell, the shape with the largest area in pixels gets it; of
+#   equal areas the first.
 # - The arguments stay as they are.
 #
 # Example: the box above with label 2 gives `[1, 0, 0, 1, 0.5, 0.4, 0.125, 0.2]` at `[:, 2, 5]`.
@@ -321,8 +326,9 @@ alt = "Three drawn photographs under a grid of 8 by 8 cells; the cell of each ce
 show(pictures.draw_cells(drawn, numbers), alt)
 
 # %% [markdown]
-# The module `folder.py`, which is given, reads the files once, prepares each photograph (RGB, 64 × 64,
-# normalised) and keeps 400 to train on and 100 to judge by. The batch of a step follows from the step's number alone; section 5 needs that.
+# The module `folder.py`, which is given, reads the files once, prepares each photograph (RGB, 64 ×
+# 64, normalised) and keeps 400 to train on and 100 to judge by. The batch of a step follows from
+# the step's number alone; section 5 needs that.
 
 # %%
 from shapefinder.folder import Batches, ShapesFolder
@@ -360,14 +366,16 @@ alt = "What a cell sees: grey squares of 15, 31 and 63 pixels, beside a cell and
 show(pictures.draw_sight(stacks), alt)
 
 # %% [markdown]
-# Fifteen: 3, then 3 + 2·2 = 7, then 7 + 4·2 = 15; a step on a coarser grid reaches further. The blue
-# square is the cell, 8 pixels wide. The circle is as large as the largest shapes of the photographs,
-# and its centre may be anywhere in the cell. In the first panel the cell sees too little of it to tell where it
-# ends, and no training changes that. Layers at the coarse end are cheap, so add sight there.
+# Fifteen: 3, then 3 + 2·2 = 7, then 7 + 4·2 = 15; a step on a coarser grid reaches further. The
+# blue square is the cell, 8 pixels wide. The circle is as large as the largest shapes of the
+# photographs, and its centre may be anywhere in the cell. In the first panel the cell sees too
+# little of it to tell where it ends, and no training changes that. Layers at the coarse end are
+# cheap, so add sight there.
 #
-# Next, the numbers before any training. Each photograph has 64 cells and about two or three objects. A network
-# that begins with "fifty-fifty" in each cell is wrong in some sixty of them, and its first steps are spent
-# unlearning that. The bias of number 0 had better start where sigmoid gives a small **prior**. What bias is that?
+# Next, the numbers before any training. Each photograph has 64 cells and about two or three
+# objects. A network that begins with "fifty-fifty" in each cell is wrong in some sixty of them, and
+# its first steps are spent unlearning that. The bias of number 0 had better start where sigmoid
+# gives a small **prior**. What bias is that?
 
 # %%
 prior = 0.05
@@ -375,8 +383,8 @@ bias = torch.tensor(prior / (1 - prior)).log()
 print("bias:", round(bias.item(), 3), "  sigmoid of it:", round(bias.sigmoid().item(), 3))
 
 # %% [markdown]
-# If the last layer's *weights* are zero as well, every cell of every photograph begins with exactly the prior.
-# They don't stay zero: their gradient is made of the layer's inputs, which differ.
+# If the last layer's *weights* are zero as well, every cell of every photograph begins with exactly
+# the prior. They don't stay zero: their gradient is made of the layer's inputs, which differ.
 #
 # Two more choices follow from what comes later. Two processes will each see half a batch, so a layer
 # that looks at the whole batch, as batch norm does, would make them differ: `nn.GroupNorm` looks at one
@@ -385,16 +393,26 @@ print("bias:", round(bias.item(), 3), "  sigmoid of it:", round(bias.sigmoid().i
 #
 # ### Exercise 21.3 — The network ★★ · 20 min · 3 points · core
 #
-# Complete `model.py`. `build_model(width=16, prior=0.05)` returns an `nn.Module`:
+# Complete `model.py`: a network from pixels to the eight numbers of each cell.
+# `build_model(width=16, prior=0.05)` returns an `nn.Module`. What it gives:
 #
 # - images `(n, 3, 8 h, 8 w)` give `(n, 8, h, w)`, for any n, h and w from 1;
 # - the eight numbers are raw: no activation behind the last layer;
-# - before training, the sigmoid of number 0 is `prior` in every cell of every image;
+# - before training, the sigmoid of number 0 is `prior` in every cell of every image.
+#
+# What a number depends on:
+#
 # - a cell depends on pixels at least 16 beyond it on each side;
-# - an image's numbers depend on that image alone, and are the same in training and evaluation mode;
+# - an image's numbers depend on that image alone, and are the same in training and evaluation mode.
+#
+# What it is made of:
+#
 # - every parameter gets a gradient as soon as the weights are no longer those of the start;
-# - all layers but the last grow with `width`, a multiple of 8; at most 250 000 parameters at width 16;
+# - all layers but the last grow with `width`, a multiple of 8; at most 250 000 parameters at width
+#   16;
 # - it works after `.double()`, and draws its weights from torch's default generator.
+#
+# Example: five images of 64 × 40 pixels give the shape `(5, 8, 8, 5)`.
 
 
 # %% nbgrader={"grade_id": "try-model", "locked": true} jupyter={"source_hidden": true}
@@ -461,10 +479,10 @@ project.keep("model", build_model)
 # %% [markdown]
 # ## 4. Counting objects, not cells · core
 #
-# The network gives 8 × 8 × 8 numbers; what makes them better? Three questions, three losses: is there an
-# object, which class, which box. The last two make sense only where an object is. And how is each
-# averaged? Take two photographs, one with a single object and one with three. **Predict** which mean
-# lets an object in the crowded photograph count as much as the lonely one.
+# The network gives 8 × 8 × 8 numbers; what makes them better? Three questions, three losses: is
+# there an object, which class, which box. The last two make sense only where an object is. And how
+# is each averaged? Take two photographs, one with a single object and one with three. **Predict**
+# which mean lets an object in the crowded photograph count as much as the lonely one.
 
 # %%
 errors = [torch.tensor([3.0]), torch.tensor([1.0, 1.0, 1.0])]  # one for each object
@@ -473,9 +491,9 @@ print("sum over all objects / objects:", torch.cat(errors).sum().item() / 4)
 
 # %% [markdown]
 # The second: 6 / 4. The object loss is a sum over *all* cells, and is divided by the number of
-# *objects* as well. Divided by the number of cells, it would shrink when the grid gets finer, though nothing
-# became easier. Now what the prior does to the first step. In the picture, a bar's length is how hard
-# all cells together pull at number 0.
+# *objects* as well. Divided by the number of cells, it would shrink when the grid gets finer,
+# though nothing became easier. Now what the prior does to the first step. In the picture, a bar's
+# length is how hard all cells together pull at number 0.
 
 # %%
 from torch.nn.functional import binary_cross_entropy_with_logits
@@ -497,18 +515,21 @@ show(pictures.draw_pulls(shares), alt)
 #
 # ### Exercise 21.4 — Three losses ★★ · 15 min · 3 points · core
 #
-# Complete `losses.py`. `detection_loss(output, target)` gets two tensors `(n, 8, h, w)` of one
-# floating dtype: raw numbers, and what `make_targets` made. It returns a tensor `(3,)` of that dtype,
-# each entry a **sum over the batch divided by the batch's number of objects**, or by 1 if it has none:
+# Complete `losses.py`: how wrong is the network about objects, classes and boxes?
+# `detection_loss(output, target)` gets two tensors `(n, 8, h, w)` of one floating dtype: raw
+# numbers, and what `make_targets` made. It returns a tensor `(3,)` of that dtype, each entry a
+# **sum over the batch divided by the batch's number of objects**, or by 1 if it has none:
 #
 # - 0, object: binary cross-entropy of number 0, over all cells;
 # - 1, class: cross-entropy of numbers 1 to 3, over the cells with an object;
-# - 2, box: absolute differences between the **sigmoid** of numbers 4 to 7 and the target's, all four added up, over the cells
-#   with an object.
+# - 2, box: absolute differences between the **sigmoid** of numbers 4 to 7 and the target's, all
+#   four added up, over the cells with an object.
 #
 # Numbers as large as 100 must do no harm, the gradient reaches `output`, and the arguments stay as
-# they are. Example: all zeros, four cells, one object with the box (0.5, 0.25, 0.5, 0.75) give
-# 4 log 2, log 3 and 0.5.
+# they are.
+#
+# Example: all zeros, four cells, one object with the box (0.5, 0.25, 0.5, 0.75) give 4 log 2, log 3
+# and 0.5.
 
 
 # %% nbgrader={"grade_id": "try-losses", "locked": true} jupyter={"source_hidden": true}
@@ -586,11 +607,11 @@ for step in range(61):
 # %% [markdown]
 # ## 5. A run that may be stopped at any moment · core
 #
-# The parts fit on one batch; will the run survive the machine? Three things end a run early: a scheduler that takes the
-# machine back (it sends SIGTERM, and half a minute later a signal that can't be caught), a crash, and a disk that
-# fills up while the file is being written. After each the same command has to continue to the *same
-# bits*. The project has help in one place: a step's batch follows from its number. **Predict** what this
-# prints.
+# The parts fit on one batch; will the run survive the machine? Three things end a run early: a
+# scheduler that takes the machine back (it sends SIGTERM, and half a minute later a signal that
+# can't be caught), a crash, and a disk that fills up while the file is being written. After each
+# the same command has to continue to the *same bits*. The project has help in one place: a step's
+# batch follows from its number. **Predict** what this prints.
 
 # %%
 once, again = Batches(train, 32)(7, 0, 1)[0], Batches(train, 32)(7, 0, 1)[0]
@@ -623,31 +644,47 @@ print("noted:", [signal.Signals(number).name for number in asked])
 # all-reduce, rank 0 waits for ever. After each step, therefore, the ranks agree: the maximum of their
 # notes, by an all-reduce of a single number.
 #
-# And the file: `torch.save` over the last good one destroys it first and then writes. A disk that fills
-# up in between leaves neither. Write beside it, then `os.replace`, which the file system does at once or not at all.
+# And the file: `torch.save` over the last good one destroys it first and then writes. A disk that
+# fills up in between leaves neither. Write beside it, then `os.replace`, which the file system does
+# at once or not at all.
 #
 # ### Exercise 21.5 — Train, stop, continue ★★★ · 35 min · 5 points · core
 #
-# Complete `train.py`. `fit(model, optimizer, loss, batch, steps, file, every=50)` trains up to `steps`
-# steps and returns how many steps of the whole run are done. It runs alone or, if the default process
-# group is initialised, on each of its ranks.
+# Complete `train.py`: a run that may be stopped, and continues to the same bits. `fit(model,
+# optimizer, loss, batch, steps, file, every=50)` trains up to `steps` steps and returns how many
+# steps of the whole run are done. It runs alone or, if the default process group is initialised, on
+# each of its ranks.
 #
-# - **A step**, counted from 0: `torch.manual_seed(step * world_size + rank)`; then
-#   `x, y = batch(step, rank, world_size)`; the gradient of `loss(model(x), y)` in training mode, whatever mode
-#   `loss` left the model in, and from this batch alone;
-#   the mean of it over the ranks; the optimizer's step. Parameters may be frozen, and may have an old gradient.
-#   A parameter gets a gradient on all ranks or on none.
-# - **The start.** If `file` exists, the run continues from it. All ranks start with rank 0's weights and buffers,
+# **A step**, counted from 0, is
+#
+# 1. `torch.manual_seed(step * world_size + rank)`; then `x, y = batch(step, rank, world_size)`;
+# 2. the gradient of `loss(model(x), y)` in training mode, whatever mode `loss` left the model in,
+#    and from this batch alone;
+# 3. the mean of it over the ranks, and the optimizer's step.
+#
+# Parameters may be frozen, and may have an old gradient. A parameter gets a gradient on all ranks
+# or on none.
+#
+# **The file** holds `{"step": steps done, "model": state_dict, "optimizer": state_dict}`.
+#
+# - If `file` exists, the run continues from it. All ranks start with rank 0's weights and buffers,
 #   also those that no state dict holds.
-# - **The file** holds `{"step": steps done, "model": state_dict, "optimizer": state_dict}`. It is
-#   written at the end, and after each step whose number in the whole run, from 1, is a multiple of
-#   `every`. Rank 0 alone writes. Whatever
-#   happens during a save, `file` holds a whole run. When `fit` returns on any rank, the file is there.
-# - **SIGTERM** on any rank: all ranks complete the step, the run is kept, and `fit` returns.
-#   Afterwards, even after an error, the handler is the one from before.
+# - It is written at the end, and after each step whose number in the whole run, from 1, is a
+#   multiple of `every`. Rank 0 alone writes.
+# - Whatever happens during a save, `file` holds a whole run. When `fit` returns on any rank, the
+#   file is there.
 #
-# An error of a save or of a batch is raised as it is. With a run that is complete, `fit` loads it and
-# returns `steps`. A new run with `steps=0` takes no step and returns 0; whether it writes the file is up to you.
+# **SIGTERM** on any rank: all ranks complete the step, the run is kept, and `fit` returns.
+# Afterwards, even after an error, the handler is the one from before.
+#
+# **At the edges.**
+#
+# - An error of a save or of a batch is raised as it is.
+# - With a run that is complete, `fit` loads it and returns `steps`.
+# - A new run with `steps=0` takes no step and returns 0; whether it writes the file is up to you.
+#
+# Example: with `steps=240` and `every=40`, SIGTERM in the 43rd step makes `fit` return 43. The file
+# holds 43 steps, and the same call again takes the other 197.
 
 
 # %% nbgrader={"grade_id": "try-train", "locked": true} jupyter={"source_hidden": true}
@@ -784,8 +821,8 @@ printed = project.run_until("run/run.pt", *torchrun, "-m", "shapefinder", *words
 print([line for line in printed.splitlines() if "steps are done" in line])
 
 # %% [markdown]
-# Stopped, and kept, well before 240 steps. The same command continues it. Here two ranks are started by `launch`,
-# which takes less time than `torchrun`:
+# Stopped, and kept, well before 240 steps. The same command continues it. Here two ranks are
+# started by `launch`, which takes less time than `torchrun`:
 
 # %%
 kept = torch.load(run / "run.pt")["step"]
@@ -806,9 +843,9 @@ show(pictures.draw_run(rows, kept), alt)
 #
 # ## 6. How good, and how sure?
 #
-# The run is complete, and the losses are small; does it find shapes? A found box counts as a **hit** if it
-# overlaps a true box of the same class: intersection over union of at least 0.5. By hand, two boxes of
-# 4 × 4 that are shifted by one:
+# The run is complete, and the losses are small; does it find shapes? A found box counts as a
+# **hit** if it overlaps a true box of the same class: intersection over union of at least 0.5. By
+# hand, two boxes of 4 × 4 that are shifted by one:
 
 # %%
 from torchvision.ops import box_iou
@@ -822,26 +859,31 @@ print("box_iou:            ", round(box_iou(shifted[:1], shifted[1:]).item(), 3)
 # 2 · hits / (found + true). And then people write "F1 = 0.87" under a table and discuss the second
 # digit. With 100 photographs, is it real?
 #
-# Draw 100 photographs *with replacement* from the 100, so that some appear twice and some not at all, and compute F1 again. Do that
-# 200 times: the middle 95 % of the results is the **bootstrap interval**. What is drawn are
-# photographs, not boxes: the boxes of one photograph succeed or fail together.
+# Draw 100 photographs *with replacement* from the 100, so that some appear twice and some not at
+# all, and compute F1 again. Do that 200 times: the middle 95 % of the results is the **bootstrap
+# interval**. What is drawn are photographs, not boxes: the boxes of one photograph succeed or fail
+# together.
 #
 # ### Exercise 21.6 — A score and its interval ★★★ · 25 min · 4 points
 #
-# Complete `evaluate.py`. `evaluate(found, true, draws=200, seed=0)` gets, for each of at least one
-# photograph, a tensor `found` `(k, 6)`: confidence, label, left, top, right, bottom, and a tensor `true`
-# `(m, 5)`: label and box. k and m may be 0. It returns a dict of plain floats:
+# Complete `evaluate.py`: how good is what was found, and how sure is that? `evaluate(found, true,
+# draws=200, seed=0)` gets, for each of at least one photograph, a tensor `found` `(k, 6)`:
+# confidence, label, left, top, right, bottom, and a tensor `true` `(m, 5)`: label and box. k and m
+# may be 0. It returns a dict of plain floats:
 #
-# - **Hits.** In each photograph the found boxes choose in order of falling confidence. Each takes, among the
-#   true boxes of its label that are still free, the one with the largest overlap, if that is at least
-#   0.5.
+# - **Hits.** In each photograph the found boxes choose in order of falling confidence. Each takes,
+#   among the true boxes of its label that are still free, the one with the largest overlap, if that
+#   is at least 0.5.
 # - `"precision"`, `"recall"`, `"f1"`: from the sums over all photographs; 0 / 0 counts as 1.
 # - `"count"`: the share of photographs with as many found boxes as true ones.
 # - `"low"`, `"high"`: the quantiles 0.025 and 0.975 of the f1 of `draws` sets. Row i of
-#   `torch.randint(n, (draws, n), generator=g)` says which photographs set i holds, with
-#   `g = torch.Generator().manual_seed(seed)`.
+#   `torch.randint(n, (draws, n), generator=g)` says which photographs set i holds, with `g =
+#   torch.Generator().manual_seed(seed)`.
 #
 # Torch's default generator and the arguments stay as they are.
+#
+# Example: one photograph with two true boxes and three found, of which one is a hit, has the
+# precision 1/3, the recall 1/2 and the f1 2/5.
 
 
 # %% nbgrader={"grade_id": "try-evaluate", "locked": true} jupyter={"source_hidden": true}
@@ -913,13 +955,13 @@ hidden.check_evaluate(evaluate, range(20))
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# For each photograph you need three numbers only: hits, found, true. All scores, drawn or not, come from
-# sums of these.
+# For each photograph you need three numbers only: hits, found, true. All scores, drawn or not, come
+# from sums of these.
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# `counts[drawn]` is `(draws, n, 3)`; its sum over n gives each set's three numbers. Mark taken boxes, and those of
-# another class, by an overlap of −1 before you look for the largest.
+# `counts[drawn]` is `(draws, n, 3)`; its sum over n gives each set's three numbers. Mark taken
+# boxes, and those of another class, by an overlap of −1 before you look for the largest.
 # </details>
 
 # %%
@@ -948,10 +990,10 @@ picture = pictures.draw_interval(singles.numpy(), score["f1"], score["low"], sco
 show(picture, alt)
 
 # %% [markdown]
-# The second digit moves from set to set though the network is the same. Two networks whose scores are
-# within such an interval of each other can hardly be told apart by these 100 photographs. And look at what
-# it found, not at the score alone: true boxes are dotted, found ones drawn through, and the colour is
-# the class.
+# The second digit moves from set to set though the network is the same. Two networks whose scores
+# are within such an interval of each other can hardly be told apart by these 100 photographs. And
+# look at what it found, not at the score alone: true boxes are dotted, found ones drawn through,
+# and the colour is the class.
 
 # %%
 from PIL import Image
@@ -1020,9 +1062,9 @@ broken = score_of(broken_copy)
 print("the copy is below 0.2:", broken < 0.2, "  before it was above 0.6:", score["f1"] > 0.6)
 
 # %% [markdown]
-# From a good score to next to nothing, without an error. This is called **training-serving skew**, and it is among the commonest bugs of
-# machine learning in use. How do you hunt it? Not by staring at boxes: by comparing what goes *in*. The
-# same photograph, once as training saw it:
+# From a good score to next to nothing, without an error. This is called **training-serving skew**,
+# and it is among the commonest bugs of machine learning in use. How do you hunt it? Not by staring
+# at boxes: by comparing what goes *in*. The same photograph, once as training saw it:
 
 # %%
 from shapefinder.folder import prepare
@@ -1043,22 +1085,26 @@ for axis, name, x in zip(axes, ("training", "the copy"), (prepare(image), theirs
 show(figure, "Left the photograph; right a weave of coloured dots in which no shape can be seen.")
 
 # %% [markdown]
-# `reshape` doesn't move the channels to the front: it cuts the same run of bytes in other places. And the
-# ranges differ. How many mistakes are there in all? More than these two; some show only for
+# `reshape` doesn't move the channels to the front: it cuts the same run of bytes in other places.
+# And the ranges differ. How many mistakes are there in all? More than these two; some show only for
 # photographs that aren't square, aren't RGB, or when the model is used again afterwards.
 #
 # ### Exercise 21.7 — A bug hunt ★★ · 20 min · 3 points
 #
-# Write `predict.py` anew, without the copy's mistakes. `find_shapes(model, image)` gets the network and a PIL image of any size and
-# mode. It returns a list of dicts, the surest shape first: `"shape"` (circle, square or triangle for labels 0, 1, 2), `"confidence"`
-# (a float), `"box"` (a list of four floats: left, top, right, bottom in pixels of `image`).
+# Write `predict.py` anew, without the copy's mistakes. `find_shapes(model, image)` gets the network
+# and a PIL image of any size and mode. It returns a list of dicts, the surest shape first:
+# `"shape"` (circle, square or triangle for labels 0, 1, 2), `"confidence"` (a float), `"box"` (a
+# list of four floats: left, top, right, bottom in pixels of `image`).
 #
-# - The network gets exactly the pixels that `shapefinder.folder.prepare` makes, as a batch of one, in
-#   the dtype and on the device of its first parameter.
-# - It runs in evaluation mode and without a graph. Afterwards, also after an error or Ctrl-C, it and
-#   each of its parts are in the mode in which they were.
+# - The network gets exactly the pixels that `shapefinder.folder.prepare` makes, as a batch of one,
+#   in the dtype and on the device of its first parameter.
 # - `decode(output)[0]` from `shapefinder.grid` gives the rows that you need, the surest first.
-# - The image stays as it is, and so do the weights and their gradients, and the hooks of the network.
+# - It runs in evaluation mode and without a graph. Afterwards, also after an error or Ctrl-C, it
+#   and each of its parts are in the mode in which they were.
+# - The image stays as it is, and so do the weights and their gradients, and the hooks of the
+#   network.
+#
+# Example of a result: `[{"shape": "circle", "confidence": 0.97, "box": [8.0, 5.5, 30.0, 27.0]}]`.
 
 
 # %% nbgrader={"grade_id": "try-predict", "locked": true} jupyter={"source_hidden": true}
@@ -1142,14 +1188,15 @@ repaired = score_of(kept_find)
 print("as good as in training:", abs(repaired - score["f1"]) < 0.02)
 
 # %% [markdown]
-# The lesson is in the repair: there is *one* `prepare`, and both sides import it. What exists twice will differ.
+# The lesson is in the repair: there is *one* `prepare`, and both sides import it. What exists twice
+# will differ.
 #
 # ## 8. Where does a step's time go?
 #
-# It works; could it be faster for the next person who trains it? Measure before you change. `folder.py` reads and prepares each photograph
-# once, at the start. **Predict:** if it read the 32 photographs of each step anew, would that cost more or less
-# than the network's forward and backward? `record_function` gives parts of a step a name in the
-# profile:
+# It works; could it be faster for the next person who trains it? Measure before you change.
+# `folder.py` reads and prepares each photograph once, at the start. **Predict:** if it read the 32
+# photographs of each step anew, would that cost more or less than the network's forward and
+# backward? `record_function` gives parts of a step a name in the profile:
 
 # %% tags=["nbval-ignore-output"]
 from course_utils.chapters.capstone.profiling import silent_stderr
@@ -1182,18 +1229,20 @@ for row in [row for row in rows if row.key.startswith("aten::")][:4]:
     print(f"{row.key:35}{row.self_cpu_time_total / 4000:6.1f} ms a step")
 
 # %% [markdown]
-# Your bars depend on your machine. On two CPU cores reading weighs about as much as forward or backward: small files, a small
-# network. Holding 400 prepared photographs in memory (20 MB) pays, and a data loader with workers would be the answer for
-# those that don't fit. In the network it is convolutions that count, forward and backward; the optimizer hardly does.
-# Chapter 16 continues from here.
+# Your bars depend on your machine. On two CPU cores reading weighs about as much as forward or
+# backward: small files, a small network. Holding 400 prepared photographs in memory (20 MB) pays,
+# and a data loader with workers would be the answer for those that don't fit. In the network it is
+# convolutions that count, forward and backward (`aten::empty` is the system handing out memory);
+# the optimizer hardly does. Chapter 16 continues from here.
 #
 # ## 9. Out of the project
 #
 # The project trains and predicts; what leaves it? Three things: weights, a program, a service.
 #
-# The training file `run.pt` is for continuing: it holds the optimizer's state as well. For use, the command `train` wrote the
-# weights as **safetensors**: a header in JSON, then plain numbers. Reading it can't run code, as unpickling
-# a foreign file can, and parts of it can be read without the rest.
+# The training file `run.pt` is for continuing: it holds the optimizer's state as well. For use, the
+# command `train` wrote the weights as **safetensors**: a header in JSON, then plain numbers.
+# Reading it can't run code, as unpickling a foreign file can, and parts of it can be read without
+# the rest.
 
 # %% topics=["huggingface"]
 from safetensors import safe_open
@@ -1204,8 +1253,8 @@ with safe_open(run / "model.safetensors", "pt") as weights:
     print(len(list(weights.keys())), "tensors; one of them:", weights.get_tensor("15.bias").shape)
 
 # %% [markdown]
-# Weights need the class that they belong to. A **program** doesn't: `torch.export` writes down what the network
-# computes, for batches of any size.
+# Weights need the class that they belong to. A **program** doesn't: `torch.export` writes down what
+# the network computes, for batches of any size.
 
 # %%
 from shapefinder.export import export_program
@@ -1216,8 +1265,9 @@ x = torch.stack([val[n][0] for n in range(5)])
 print("equal for a batch of five:", torch.allclose(program(x), model(x), atol=1e-5))
 
 # %% [markdown]
-# And the **service**: bytes come in from anyone, JSON goes out. Most of its code is about callers who send
-# what they shouldn't. **Predict:** how many bytes does a PNG file take whose image has 64 million pixels?
+# And the **service**: bytes come in from anyone, JSON goes out. Most of its code is about callers
+# who send what they shouldn't. **Predict:** how many bytes does a PNG file take whose image has 64
+# million pixels?
 
 # %%
 import io
@@ -1227,8 +1277,8 @@ Image.new("1", (8000, 8000)).save(file, "PNG")
 print("bytes:", len(file.getvalue()), "  as RGB in memory:", 8000 * 8000 * 3 // 10**6, "MB")
 
 # %% [markdown]
-# A few thousand, and 192 MB once it is opened. A limit on bytes doesn't help; look at `image.width`
-# and `image.height`, which PIL reads from the header, before anything is decoded.
+# A few thousand, and 192 MB once it is decoded as RGB. A limit on bytes doesn't help; look at
+# `image.width` and `image.height`, which PIL reads from the header, before anything is decoded.
 #
 # The status says whose fault it was: 200 fine, 400 the body isn't an image, 413 too large, 500 ours.
 # And what went wrong inside belongs in the log, not in the answer: paths and versions help an
@@ -1236,18 +1286,22 @@ print("bytes:", len(file.getvalue()), "  as RGB in memory:", 8000 * 8000 * 3 // 
 #
 # ### Exercise 21.8 — Answer a stranger ★★ · 15 min · 3 points
 #
-# Complete `service.py`. `answer_request(body, find, limit=1_000_000)` returns `(status, content)`, an int
-# and a dict that `json.dumps` can write:
+# Complete `service.py`: what is a caller told, whatever the body holds? `answer_request(body, find,
+# limit=1_000_000)` returns `(status, content)`, an int and a dict that `json.dumps` can write.
 #
 # - more than `limit` bytes: 413;
 # - bytes that aren't an image which PIL can open and read to the end: 400;
-# - an image of more than `MOST_PIXELS` pixels, by its header: 413, without decoding it; what PIL itself refuses to open
-#   for its size (`Image.DecompressionBombError`) may be a 400 as well;
-# - `find(image)` gives a list of dicts for the PIL image, in the mode that it has: 200 with
-#   `{"count": how many, "shapes": the list}`;
+# - an image of more than `MOST_PIXELS` pixels, by its header: 413, without decoding it; what PIL
+#   itself refuses to open for its size (`Image.DecompressionBombError`) may be a 400 as well;
+# - `find(image)` gives a list of dicts, whatever they hold, for the PIL image, in the mode that it
+#   has: 200 with `{"count": how many, "shapes": the list}`;
 # - whatever exception `find` raises: 500, and nothing of its words in the answer.
 #
-# All but 200 have the content `{"error": some words}`. `find` is called only for an image that is whole and allowed.
+# All but 200 have the content `{"error": some words}`. `find` is called only for an image that is
+# whole and allowed.
+#
+# Example: `answer_request(b"hello", find)` gives 400 and `{"error": "this is not an image"}`, or
+# other words.
 
 
 # %% nbgrader={"grade_id": "try-service", "locked": true} jupyter={"source_hidden": true}
@@ -1303,8 +1357,8 @@ hidden.check_service(try_service_values)
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# `Image.open(io.BytesIO(body))` reads the header alone; `image.load()` reads the rest, and raises where a
-# file was cut. Two `try` blocks: the caller's mistakes in the first, yours in the second.
+# `Image.open(io.BytesIO(body))` reads the header alone; `image.load()` reads the rest, and raises
+# where a file was cut. Two `try` blocks: the caller's mistakes in the first, yours in the second.
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -1318,9 +1372,10 @@ project.keep("service", answer_request)
 # %% [markdown]
 # ## 10. Which run was that?
 #
-# The project can be used; will you know in a month where its numbers came from? A **tracker** keeps, for each run, settings, numbers by step,
-# and files. MLflow writes them to a local folder (its newer home is a database; a variable allows the
-# folder) and is told here not to report its use:
+# The project can be used; will you know in a month where its numbers came from? A **tracker**
+# keeps, for each run, settings, numbers by step, and files. MLflow writes them to a local folder
+# (its newer home is a database; a variable allows the folder) and is told here not to report its
+# use:
 
 # %% topics=["experiment-trackers"]
 os.environ |= {"MLFLOW_ALLOW_FILE_STORE": "true", "MLFLOW_DISABLE_TELEMETRY": "true"}
@@ -1348,8 +1403,8 @@ print(best.info.run_name, "rate", settings["rate"], "steps", settings["steps"])
 print(len(tracker.get_metric_history(tracked, "object")), "losses are kept")
 
 # %% [markdown]
-# The others work in the same way. They aren't installed with the course, and without a network they keep runs in
-# a folder until you upload them:
+# The others work in the same way. They aren't installed with the course, and without a network they
+# keep runs in a folder until you upload them:
 #
 # ```python
 # import wandb                                     # Weights & Biases
@@ -1365,7 +1420,8 @@ print(len(tracker.get_metric_history(tracked, "object")), "losses are kept")
 # %% [markdown]
 # ## 11. What others made
 #
-# Your project is one of very many; how do you take from others, and give to them? There are three doors.
+# Your project is one of very many; how do you take from others, and give to them? There are three
+# doors.
 #
 # **PyTorch Hub** is a convention: a folder, or a GitHub repository, with a file `hubconf.py` whose
 # functions return models. The functions are other people's code, and loading runs it. Here is
@@ -1384,11 +1440,11 @@ from_hub = hub.load(str(project.source), "trained_finder", source="local", folde
 print("the same weights:", torch.equal(from_hub[-1].weight, model[-1].weight))
 
 # %% [markdown]
-# From GitHub the first argument is `"owner/repository:tag"`, and `trust_repo=True` says that you have read the code.
-# Name a tag or a commit: a branch is another program tomorrow.
+# From GitHub the first argument is `"owner/repository:tag"`, and `trust_repo=True` says that you
+# have read the code. Name a tag or a commit: a branch is another program tomorrow.
 #
-# **The Hugging Face Hub** keeps files: weights as safetensors, a configuration, and a model card. A mixin
-# teaches any module to be saved and loaded that way. With a folder it needs no network:
+# **The Hugging Face Hub** keeps files: weights as safetensors, a configuration, and a model card. A
+# mixin teaches any module to be saved and loaded that way. With a folder it needs no network:
 
 # %% topics=["huggingface"]
 from huggingface_hub import PyTorchModelHubMixin
@@ -1414,9 +1470,9 @@ print(sorted(path.name for path in (project.folder / "hub").iterdir()))
 print("the same numbers:", torch.equal(again.eval()(x), finder.eval()(x)))
 
 # %% [markdown]
-# `finder.push_to_hub("you/shapefinder")` would upload the folder, and `Finder.from_pretrained("you/shapefinder", revision="…")`
-# fetch it. Large models come through `transformers`, which isn't installed here; since its fifth version it is made for PyTorch
-# alone:
+# `finder.push_to_hub("you/shapefinder")` would upload the folder, and
+# `Finder.from_pretrained("you/shapefinder", revision="…")` fetch it. Large models come through
+# `transformers`, which isn't installed here; since its fifth version it is made for PyTorch alone:
 #
 # ```python
 # from transformers import AutoModel, AutoTokenizer
@@ -1424,8 +1480,8 @@ print("the same numbers:", torch.equal(again.eval()(x), finder.eval()(x)))
 # model = AutoModel.from_pretrained("google-bert/bert-base-uncased", revision="main")
 # ```
 #
-# **torchvision** has names, weights and their preprocessing in one place. The weights are an entry of an
-# enumeration. What is known about them can be read without fetching them:
+# **torchvision** has names, weights and their preprocessing in one place. The weights are an entry
+# of an enumeration. What is known about them can be read without fetching them:
 
 # %% topics=["torchvision-weights-api"]
 from torchvision.models import get_model, get_model_weights
@@ -1440,8 +1496,8 @@ batch = weights.transforms()(image)[None]
 print(tuple(batch.shape), "gives", tuple(resnet.eval()(batch).shape))
 
 # %% [markdown]
-# `weights.transforms()` is the `prepare` of section 7: whoever trained the network says how its pixels were
-# made, so that nobody has to remember a mean of 0.485.
+# `weights.transforms()` is the `prepare` of section 7: whoever trained the network says how its
+# pixels were made, so that nobody has to remember a mean of 0.485.
 #
 # > **Then and now.** *"Get pretrained networks from `pretrained-models.pytorch` or
 # > `pytorch-image-models`."* The first, Cadene's `pretrainedmodels`, has had no release for years. The second
@@ -1457,8 +1513,8 @@ print("torchvision alone:", len(list_models()), "models")
 print("timm:", "installed" if find_spec("timm") else "not installed")
 
 # %% [markdown]
-# **Trainers.** `fit` took you half an hour, and every project needs such a loop. Libraries bring it, and
-# ask for its parts:
+# **Trainers.** `fit` took you half an hour, and every project needs such a loop. Libraries bring
+# it, and ask for its parts:
 #
 # | library | what it is | state at the end of 2026 |
 # | --- | --- | --- |
@@ -1513,11 +1569,11 @@ for name in ("torchtext", "torchaudio", "torchcodec"):
 # %% [markdown]
 # ### Which framework?
 #
-# The question is asked every year, and the answers are older than they look. **Predict:** of the purely static and the
-# purely eager frameworks, which survived? Each bar begins with a first
-# public release, to within a year. It reaches today where no end was announced; the others ended or were merged into
-# another. The colour says how a network is run: as a graph that is described first (static), line by
-# line (eager), or both.
+# The question is asked every year, and the answers are older than they look. **Predict:** of the
+# purely static and the purely eager frameworks, which survived? Each bar begins with a first public
+# release, to within a year. It reaches today where no end was announced; the others ended or were
+# merged into another. The colour says how a network is run: as a graph that is described first
+# (static), line by line (eager), or both.
 
 # %% topics=["framework-history"]
 alt = (
@@ -1527,16 +1583,18 @@ alt = (
 show(pictures.draw_dates(ecosystem.FRAMEWORKS), alt)
 
 # %% [markdown]
-# Neither: what lives can do both (MXNet could too, and that didn't save it). Three ideas explain most of it.
+# Neither: what lives can do both (MXNet could too, and that didn't save it). Three ideas explain
+# most of it.
 #
-# - **Library or framework.** Torch was a library: you call it. Caffe was a framework: it calls your text file of
-#   layers. PyTorch is a library with a few frameworks around it.
+# - **Library or framework.** Torch was a library: you call it. Caffe was a framework: it calls your
+#   text file of layers. PyTorch is a library with a few frameworks around it.
 # - **Static or eager.** Theano, and TensorFlow at first, had you describe a graph and then ran it.
-#   Chainer, and after it PyTorch, build the graph while Python runs. TensorFlow 2 did so from 2019; and since
-#   2023 `torch.compile` brings the graph back, as an optimisation of eager code. JAX is between the two: functions are traced,
-#   then compiled.
-# - **Where weights live.** Parameter servers (Google's DistBelief in 2012, MXNet's ps-lite) kept weights on
-#   separate machines. All-reduce between equals, as in section 5, took over for dense models.
+#   Chainer, and after it PyTorch, build the graph while Python runs. TensorFlow 2 did so from 2019;
+#   and since 2023 `torch.compile` brings the graph back, as an optimisation of eager code. JAX is
+#   between the two: functions are traced, then compiled.
+# - **Where weights live.** Parameter servers (Google's DistBelief in 2012, MXNet's ps-lite) kept
+#   weights on separate machines. All-reduce between equals, as in section 5, took over for dense
+#   models.
 #
 # The graph that is built while Python runs, in three lines: which branch ran is in it.
 
@@ -1546,9 +1604,10 @@ result = z.exp() if z > 1 else z.sin()
 print(type(result.grad_fn).__name__)
 
 # %% [markdown] topics=["tf-vs-pytorch", "tf-ecosystem-list"]
-# Here is advice that was copied from blog to blog between 2020 and 2022: *"Engineers, career changers and
-# whoever works with audio, video or small devices should choose TensorFlow; researchers PyTorch. Keras is frozen after
-# 2.3. Papers with Code shows the shares."* And a list that came with it, of what only TensorFlow had:
+# Here is advice that was copied from blog to blog between 2020 and 2022: *"Engineers, career
+# changers and whoever works with audio, video or small devices should choose TensorFlow;
+# researchers PyTorch. Keras is frozen after 2.3. Papers with Code shows the shares."* And a list
+# that came with it, of what only TensorFlow had:
 #
 # | then | today |
 # | --- | --- |
@@ -1591,20 +1650,22 @@ for path, when in named.items():
     print(f"{path:26}{'there' if hasattr(home, part[2]) else 'gone ':8}{when}")
 
 # %% [markdown]
-# `Variable` is still there and does nothing: *there* isn't *advised*. Then look for what the release notes
-# say, and run it.
+# `Variable` is still there and does nothing: *there* isn't *advised*. Then look for what the
+# release notes say, and run it.
 #
-# Second, **is it what was written?** This course grew out of five notes. One arrived damaged: UTF-8 bytes
-# read as if they were cp1252. That is called mojibake. When every byte survives, it can be undone:
+# Second, **is it what was written?** This course grew out of five notes. One arrived damaged: UTF-8
+# bytes read as if they were cp1252. That is called mojibake. When every byte survives, it can be
+# undone:
 
 # %% topics=["recover-mojibake"]
 damaged = "Größe".encode().decode("cp1252")
 print(damaged, "->", damaged.encode("cp1252").decode())
 
 # %% [markdown]
-# But cp1252 has no character for five bytes, and shows a sixth, `AD`, as a soft hyphen that many programs
-# drop. The notes are in Chinese, and the character for *not* (不) is E4 B8 **8D**; *in* (中) is E4 B8 **AD**. Two sentences that
-# say the opposite: "a view uses nothing new", "in a view something new is used". **Predict:** what is left of them?
+# But cp1252 has no character for five bytes, and shows a sixth, `AD`, as a soft hyphen that many
+# programs drop. The notes are in Chinese, and the character for *not* (不) is E4 B8 **8D**; *in* (中)
+# is E4 B8 **AD**. Two sentences that say the opposite: "a view uses nothing new", "in a view
+# something new is used". **Predict:** what is left of them?
 
 # %% topics=["recover-mojibake"] errata=["mojibake-loses-negations"]
 without, within = "视图不用新的", "视图中用新的"
@@ -1644,8 +1705,8 @@ print("nothing new:", view.untyped_storage().data_ptr() == memory.untyped_storag
 #
 # ## 13. The handover
 #
-# Would it run without you? Now you are the stranger. You have a folder and its README. First its tests, on
-# whatever modules are in it, by pytest in a separate process:
+# Would it run without you? Now you are the stranger. You have a folder and its README. First its
+# tests, on whatever modules are in it, by pytest in a separate process:
 
 # %%
 printed = project.run("-m", "pytest", "-q", "--color=no", "-p", "no:cacheprovider")
@@ -1656,8 +1717,8 @@ for module, owner in project.owners.items():
     print(f"{module + '.py':14}{owner}")
 
 # %% [markdown]
-# Then the service, also in a separate process, by the README's command; and a photograph that nothing in this
-# chapter has seen:
+# Then the service, also in a separate process, by the README's command; and a photograph that
+# nothing in this chapter has seen:
 
 # %%
 stranger = draw_shapes(31, seed=7)
@@ -1676,8 +1737,8 @@ figure = pictures.draw_found([stranger.image] * 2, [right, []], [[], boxes])
 show(figure, "The photograph twice: above with the true boxes, below with those of the answer.")
 
 # %% [markdown]
-# Last, the page that travels with the weights: a **model card**. It says what the model is for, what it was trained on, how good it
-# is *and how sure that is*, and what it can't do.
+# Last, the page that travels with the weights: a **model card**. It says what the model is for,
+# what it was trained on, how good it is *and how sure that is*, and what it can't do.
 
 # %% tags=["nbval-ignore-output"]
 from huggingface_hub import ModelCard
@@ -1709,9 +1770,9 @@ Markdown(card.text)
 
 # %% [markdown]
 # The folder is temporary and goes when the kernel does. Keep it, if you like it:
-# `shutil.copytree(project.folder, "shapefinder")` puts it beside this notebook. Its README has the commands,
-# from `pip install` to `curl`; a test of this course pastes them, one after the other, into an empty
-# folder.
+# `shutil.copytree(project.folder, "shapefinder")` puts it beside this notebook. Its README has the
+# commands, from `pip install` to `curl`; a test of this course pastes them, one after the other,
+# into an empty folder.
 #
 # ## Heard elsewhere
 #
@@ -1758,10 +1819,11 @@ print("the broken copy's score is below a quarter:", broken < repaired / 4)
 # 3. To believe a second digit, an undated table, or a sentence with a hole.
 #
 # **Read more:** the *Python Packaging User Guide* (src layout, `pyproject.toml`) and pytest's *Good
-# Integration Practices*; Mitchell et al., *Model Cards for Model Reporting* (2019); Redmon et al., *You
-# Only Look Once* (2016), for the grid; Lin et al., *Focal Loss* (2017), for the prior; Efron and
-# Tibshirani, *An Introduction to the Bootstrap*; Sculley et al., *Hidden Technical Debt in Machine
-# Learning Systems* (2015). Books that keep up: Raschka, *Build a Large Language Model (From
-# Scratch)*; Prince, *Understanding Deep Learning*; Zhang et al., *Dive into Deep Learning*, all with free code.
-# For a short, fast training script, line by line: Keller Jordan's speed runs on CIFAR-10. Thirty-day courses and
-# style guides age fastest: look for the date first, then for the licence.
+# Integration Practices*; Mitchell et al., *Model Cards for Model Reporting* (2019); Redmon et al.,
+# *You Only Look Once* (2016), for the grid; Lin et al., *Focal Loss* (2017), for the prior; Efron
+# and Tibshirani, *An Introduction to the Bootstrap*; Sculley et al., *Hidden Technical Debt in
+# Machine Learning Systems* (2015). Books that keep up: Raschka, *Build a Large Language Model (From
+# Scratch)*; Prince, *Understanding Deep Learning*; Zhang et al., *Dive into Deep Learning*, all
+# with free code. For a short, fast training script, line by line: Keller Jordan's speed runs on
+# CIFAR-10. Thirty-day courses and style guides age fastest: look for the date first, then for the
+# licence.

@@ -10,6 +10,7 @@
 # - "what PIL itself refuses to open for its size"
 # - "in the mode that it has"
 # - "how many"
+# - "a list of dicts, whatever they hold"
 # - "whatever exception `find` raises: 500"
 # - "nothing of its words in the answer"
 # - "All but 200 have the content"
@@ -1046,6 +1047,87 @@ def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple
     except Exception:
         return 500, {"error": "something went wrong here"}
     return 200, {"count": sum(s.get("confidence", 0) >= 0.5 for s in shapes), "shapes": shapes}
+
+
+# %% wrong="counts what has a confidence" breaks="a list of dicts, whatever they hold" says=["of which one has a confidence", "count is 1"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
+    if len(body) > limit:
+        return 413, {"error": "too many bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": "too many pixels"}
+        image.load()
+    except Exception:
+        return 400, {"error": "not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "something went wrong here"}
+    return 200, {"count": sum("confidence" in s for s in shapes), "shapes": shapes}
+
+
+# %% wrong="looks for the confidence of each" breaks="a list of dicts, whatever they hold" says=["a KeyError reached the caller"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
+    if len(body) > limit:
+        return 413, {"error": "too many bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": "too many pixels"}
+        image.load()
+    except Exception:
+        return 400, {"error": "not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "something went wrong here"}
+    return 200, {"count": len([s["confidence"] for s in shapes]), "shapes": shapes}
+
+
+# %% wrong="rounds the confidence in place" breaks="a list of dicts, whatever they hold" says=["shapes were found; the answer has the keys"]
+import io
+from collections.abc import Callable
+
+from PIL import Image
+
+MOST_PIXELS = 4_000_000
+
+
+def answer_request(body: bytes, find: Callable, limit: int = 1_000_000) -> tuple[int, dict]:
+    if len(body) > limit:
+        return 413, {"error": "too many bytes"}
+    try:
+        image = Image.open(io.BytesIO(body))
+        if image.width * image.height > MOST_PIXELS:
+            return 413, {"error": "too many pixels"}
+        image.load()
+    except Exception:
+        return 400, {"error": "not an image"}
+    try:
+        shapes = find(image)
+    except Exception:
+        return 500, {"error": "something went wrong here"}
+    for shape in shapes:
+        if "confidence" in shape:
+            shape["confidence"] = round(shape["confidence"], 1)
+    return 200, {"count": len(shapes), "shapes": shapes}
 
 
 # %% wrong="PIL's warning is a refusal" says=["150 million pixels"]

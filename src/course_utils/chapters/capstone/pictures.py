@@ -75,7 +75,7 @@ def draw_cells(pictures: Sequence, targets: Sequence[torch.Tensor]) -> Figure:
         for row, column in (target[0] == 1).nonzero().tolist():
             corner = column * width / cells - 0.5, row * height / cells - 0.5
             axis.add_patch(Rectangle(corner, width / cells, height / cells, color="#ffffff88"))
-        axis.set_title(f"{height} × {width}", fontsize=10)
+        axis.set_title(f"{height} high, {width} wide", fontsize=10)
     return figure
 
 

@@ -61,15 +61,35 @@ def ask(body, finder, *limit):
 def test_shapes_are_found():
     other = {"shape": "square", "confidence": 0.04, "box": [9.0, 9.0, 20.0, 18.0]}
     for found in ([], [SHAPE], [SHAPE, SHAPE], [SHAPE, other], [other, *[SHAPE] * 20]):
-        finder = Finder(*found)
+        finder, wanted = Finder(*found), json.loads(json.dumps(found))
         status, content = ask(a_file(), finder)
         assert status == 200, f"{len(found)} shapes were found, and the status is {status}"
-        assert content == {"count": len(found), "shapes": found}, (
+        assert content == {"count": len(found), "shapes": wanted}, (
             f"{len(found)} shapes were found; the answer has the keys {sorted(content)}, and count "
-            f"{content.get('count')}: the list is that of find, in its order and however sure, and "
-            "count is its length"
+            f"{content.get('count')}: the list is that of find, in its order, unchanged and however "
+            "sure, and count is its length"
         )
         assert finder.got == [((30, 20), "RGB")], f"find was called with {finder.got}"
+
+
+def test_shapes_of_another_finder():
+    found = [{"shape": "circle", "box": [1.0, 2.0, 3.0, 4.0]}, {"confidence": 0.0}, {}]
+    wanted = json.loads(json.dumps(found))
+    try:
+        status, content = ask(a_file(), Finder(*found))
+    except KeyError as error:
+        raise AssertionError(
+            f"find gave a dict without {error}, and a KeyError reached the caller: a dict may hold "
+            "anything"
+        ) from None
+    assert status == 200, (
+        f"find gave dicts without a confidence: the status is {status}, and a dict may hold anything"
+    )
+    assert content.get("count") == 3, (
+        "find gave three dicts, of which one has a confidence: count is "
+        f"{content.get('count')}, and it is the length of find's list, whatever its dicts hold"
+    )
+    assert content.get("shapes") == wanted, "the list is that of find, whatever its dicts hold"
 
 
 def test_other_kinds_of_images():
