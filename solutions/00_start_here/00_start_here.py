@@ -11,8 +11,7 @@
 #
 # A notebook shows you numbers all day: a shape, an average, an error. Some of them are wrong, and
 # the wrong ones look just like the right ones. This chapter asks when you may trust a number. It
-# has four answers, you will try each of them once, and together they are how every later chapter
-# works.
+# gives four answers. You try each of them here, and every later chapter works by them.
 #
 # **After this chapter you can**
 #
@@ -213,6 +212,7 @@ def shape_of(expression):
 
 
 how = 'write a tuple such as (2, 3), or (3,) for one size, or the word "error"'
+assert isinstance(predict_warm_up, dict), "keep the dict, with a shape for each expression"
 with every_case() as case:
     for expression, guess in predict_warm_up.items():
         with case(expression):
@@ -440,9 +440,10 @@ for number in range(torch.cuda.device_count()):
 # %% [markdown] topics=["device-agnostic-code", "version-and-device-report"]
 # **Explain.** The plain call says what this PyTorch was *built for*. On Linux the usual package is
 # built for CUDA, so it answers `cuda` even on a machine without a GPU, and the first tensor that
-# you send there fails. (The small CPU build answers `None`.) With `check_available=True` it also looks whether the device can be used,
-# and answers `None` if not. For a bug report, `.venv/bin/python -m torch.utils.collect_env`,
-# typed in a terminal in the project's folder, prints every version at once.
+# you send there fails. (The small CPU build answers `None`.) With `check_available=True` it also
+# checks that the device can be used, and answers `None` if not. For a bug report,
+# `.venv/bin/python -m torch.utils.collect_env`, typed in a terminal in the project's folder, prints
+# every version at once.
 #
 # In your own projects, ask for what is usable and fall back to the CPU. On a recent Mac the answer
 # is `mps`, its own GPU; the course itself stays on the CPU there, because `mps` has no float64.
@@ -560,8 +561,8 @@ for name in ("set_deterministic", "use_deterministic_algorithms"):
 #
 # **Before you stop**, choose *Kernel → Restart Kernel and Run All Cells*. It proves that your
 # answers don't lean on something that you typed and deleted. Checks that fail show red and the
-# rest runs on; an error in a cell of your own stops the run there. The **Validate** button above the notebook does the same in the background and lists
-# the checks that fail.
+# rest runs on; an error in a cell of your own stops the run there. The **Validate** button above the
+# notebook does the same in the background and lists the checks that fail.
 #
 # **If you learn on your own**, your marks are the checks that pass. The solutions lie in the project's
 # folder under `solutions/`, outside JupyterLab's list of files. Open them when you have passed, to compare, or
@@ -592,13 +593,12 @@ for name in ("set_deterministic", "use_deterministic_algorithms"):
 # | Gradients | [05 Autograd](../05_autograd/05_autograd.ipynb), [06 Custom gradients](../06_custom_gradients/06_custom_gradients.ipynb), [07 Hooks](../07_hooks/07_hooks.ipynb) |
 # | Networks | [08 Modules](../08_modules/08_modules.ipynb), [09 Layers](../09_layers/09_layers.ipynb), [10 Losses](../10_losses/10_losses.ipynb), [11 Optimizers](../11_optimizers/11_optimizers.ipynb) |
 # | Training | [12 Data pipelines](../12_data_pipelines/12_data_pipelines.ipynb), [13 Training](../13_training/13_training.ipynb), [14 Visualization](../14_visualization/14_visualization.ipynb), [15 Debugging](../15_debugging/15_debugging.ipynb) |
-# | Speed and scale | 16 Performance, [17 Distributed training](../17_distributed/17_distributed.ipynb), [18 Sharding](../18_sharding/18_sharding.ipynb) |
-# | Out of the notebook | 19 Deployment, 20 Internals, 21 Capstone |
+# | Speed and scale | [16 Performance](../16_performance/16_performance.ipynb), [17 Distributed training](../17_distributed/17_distributed.ipynb), [18 Sharding](../18_sharding/18_sharding.ipynb) |
+# | Out of the notebook | [19 Deployment](../19_deployment/19_deployment.ipynb), [20 Internals](../20_internals/20_internals.ipynb), [21 The whole project](../21_capstone/21_capstone.ipynb) |
 #
-# Numbers that are missing, and chapters that are not in your folder, are to come. The next cell shows
-# those that you have, how long they take, and how far you are. It reads the notebooks as they are
-# saved. JupyterLab saves yours every fifteen seconds, and at once when you press **Ctrl+S**; do that
-# before you close or reload the page.
+# The next cell shows the chapters that you have, how long they take, and how far you are. It reads
+# the notebooks as they are saved. JupyterLab saves yours every fifteen seconds, and at once when you
+# press **Ctrl+S**; do that before you close or reload the page.
 
 # %% tags=["nbval-ignore-output"]
 show_progress()

@@ -93,3 +93,7 @@ predict_warm_up = {
     "c.mean()": "()",
     "c.mean(dim=0)": "(3,)",
 }
+
+
+# %% wrong="a list of answers" says=["keep the dict, with a shape for each expression"]
+predict_warm_up = [(4, 3), (2, 3), "error", (), (3,)]
