@@ -428,6 +428,7 @@ def test_a_right_prediction_in_quotes_is_told_about_the_quotes():
     [
         (0, False, "expected True or False"),
         (True, 1, "expected a number, not True or False"),
+        ([1], 1, "expected a number"),
         ("twelve", 12, "in quotes it is a text; write it without them"),
         ("twelve", "error", "of another kind"),
         (True, (1, 2), "of another kind"),

@@ -318,6 +318,8 @@ def _wrong_kind(value: Any, answer: Any, answers: Collection[Any]) -> str:
         return "in quotes it is a text; write it without them"
     if not isinstance(value, bool) and kinds == {bool}:
         return "expected True or False"
+    if isinstance(value, (list, tuple, set)) and kinds <= {int, float}:
+        return "expected a number"
     if isinstance(value, bool) and bool not in kinds and str not in kinds:
         return "expected a number, not True or False" if kinds <= {int, float} else ""
     return ""

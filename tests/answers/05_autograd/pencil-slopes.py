@@ -41,3 +41,16 @@ pencil_slopes = {
     "slope in b": b.grad,
     "slope in a": a.grad,
 }
+
+
+# %% right="nudged by a hundredth"
+def out(a: float, b: float) -> float:
+    return a * b + a
+
+
+pencil_slopes = {
+    "out": out(2, 5),
+    "slope in p": 1,
+    "slope in b": (out(2, 5.01) - out(2, 5)) / 0.01,
+    "slope in a": (out(2.01, 5) - out(2, 5)) / 0.01,
+}

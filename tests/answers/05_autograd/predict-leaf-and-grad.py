@@ -72,3 +72,7 @@ predict_leaf_and_grad = dict.fromkeys(("c", "c * c", "quiet", "frozen"), nothing
 predict_leaf_and_grad |= dict.fromkeys(("w * c", "double"), handed_on)
 predict_leaf_and_grad |= dict.fromkeys(("w", "parameter"), collects)
 predict_leaf_and_grad |= {"kept": [False, True, True], "unused": [True, True, False]}
+
+
+# %% wrong="a list of answers" says=["keep the dict, with an entry for each tensor"]
+predict_leaf_and_grad = [(True, True, True)] * 10

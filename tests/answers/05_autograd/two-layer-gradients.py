@@ -299,3 +299,30 @@ def two_layer_gradients(x, target, w1, b1, w2, b2):
     g = g / n
     gh = (g @ w2.t()) * (h > 0)
     return loss, x.t() @ gh, gh.sum(0), h.t() @ g, g.sum(0)
+
+
+# %% wrong="subtracts the largest score of the whole batch" says=["subtract each row's own largest score, not that of all"]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    h = (x @ w1 + b1).relu()
+    scores = h @ w2 + b2
+    rows = torch.arange(len(x), device=x.device)
+    top = scores.max()
+    loss = ((scores - top).exp().sum(1).log() + top - scores[rows, target]).mean()
+    g = scores.softmax(1)
+    g[rows, target] -= 1
+    g = g / len(x)
+    gh = g @ w2.t() * (h > 0)
+    return loss, x.t() @ gh, gh.sum(0), h.t() @ g, g.sum(0)
+
+
+# %% wrong="a one-hot that is as wide as the largest target" says=["tell it how many classes there are"]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    h = (x @ w1 + b1).relu()
+    scores = h @ w2 + b2
+    rows = torch.arange(len(x), device=x.device)
+    loss = (scores.logsumexp(1) - scores[rows, target]).mean()
+    g = scores.softmax(1)
+    g = g - torch.nn.functional.one_hot(target)
+    g = g / len(x)
+    gh = g @ w2.t() * (h > 0)
+    return loss, x.t() @ gh, gh.sum(0), h.t() @ g, g.sum(0)

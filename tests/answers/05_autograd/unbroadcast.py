@@ -9,7 +9,7 @@
 # - "If nothing was broadcast, the values stay as they are"
 # - "A widened dimension may have size 0: the sum over nothing is 0"
 # - "Leave the argument alone"
-# - "sum over every dimension"
+# - "Sum over every dimension"
 #
 # Admits:
 #
@@ -33,7 +33,7 @@ def unbroadcast(gradient, shape):
     return gradient.sum(dims) if dims else gradient
 
 
-# %% wrong="the mean, as if every element had voted" breaks="sum over every dimension" says=["that is the mean; every copy was paid"]
+# %% wrong="the mean, as if every element had voted" breaks="Sum over every dimension" says=["that is the mean; every copy was paid"]
 def unbroadcast(gradient, shape):
     added = gradient.dim() - len(shape)
     dims = list(range(added)) + [i + added for i, n in enumerate(shape) if n == 1]

@@ -901,3 +901,39 @@ repaired["edit_constant"] = fixed_constant
 repaired["edit_detached"] = fixed_half
 repaired["edit_data"] = fixed_half
 repaired["edit_leaf"] = fixed_leaf
+
+
+# %% wrong="a list of verdicts" says=["keep the dict, with a verdict for each function"]
+verdicts = ["error", "fine", "fine", "error", "error", "error", "fine", "error", "wrong", "error"]
+repaired = {}
+
+
+# %% wrong="a nan becomes a number" says=["repaired['edit_data'] with x of 3, float32, the first not finite: its result differs"]
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "error",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {}
+
+
+def mend_slice(x):
+    y = x.sigmoid().clone()
+    y[0] = 0
+    return y
+
+
+repaired["edit_exp"] = lambda x: x.exp() + 1
+repaired["edit_square"] = lambda x: (x + 1) * (x + 1) + (x + 2)
+repaired["edit_slice"] = mend_slice
+repaired["edit_constant"] = lambda x: x + 2
+repaired["edit_detached"] = lambda x: x.tanh() * 0.5
+repaired["edit_data"] = lambda x: x.nan_to_num().tanh() * 0.5
+repaired["edit_leaf"] = lambda x: (x + 1) * (x + 1)

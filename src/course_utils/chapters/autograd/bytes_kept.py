@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache, reduce
 from numbers import Integral
 from typing import Any
@@ -115,9 +115,13 @@ def try_counting(saved_bytes: Callable, name: str, *inputs: Tensor, mode: str = 
         switched = recording != torch.is_grad_enabled()
     left, changed = HOOKS_LEFT * (hooks(True) is not None), before != state()
     if answer is not None and not left:
-        with suppress(Unfinished):
+        try:
             saved_bytes(unfinished, *inputs)
             left = "function raised, and its error was kept back: let it through"
+        except Unfinished:
+            pass
+        except Exception:
+            left = "function raised, and another error came out: let its own through"
         left = HOOKS_LEFT if hooks(True) is not None else left
     if switched:
         left = "the caller's grad mode was changed: leave recording on or off, as it was"

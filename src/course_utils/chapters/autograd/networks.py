@@ -52,6 +52,12 @@ def network_slips(x, target, w1, b1, w2, b2) -> list[dict[str, Tensor]]:
     columns = hot.amax(0).expand_as(hot)
     everywhere = "one place in each row gets the -1, at its target: not a whole column"
     variants[everywhere] = (scores.softmax(1) - columns) / batch, mask
+    narrow = F.one_hot(target)
+    if narrow.shape[1] == 1:
+        words = (
+            "one_hot(target) is as wide as the largest target: tell it how many classes there are"
+        )
+        variants[words] = (scores.softmax(1) - narrow) / batch, mask
     plain = scores.exp() / scores.exp().sum(1, keepdim=True)
     overflow = "exp of large scores is infinite: take softmax and logsumexp"
     variants[overflow] = ((plain - hot) / batch, mask)
@@ -71,12 +77,15 @@ def network_slips(x, target, w1, b1, w2, b2) -> list[dict[str, Tensor]]:
         before.t() @ right,
         b2s,
     )
-    each = scores.logsumexp(1) - scores.gather(1, target[:, None])[:, 0]
+    chosen, top = scores.gather(1, target[:, None])[:, 0], scores.max()
+    each = scores.logsumexp(1) - chosen
+    far = (scores - top).exp().sum(1).log() + top - chosen
     first = {
         "the mean over the batch, not the sum": each.sum(),
         "logsumexp minus the target's score, not the other way round": -each.mean(),
         "the target's score is not subtracted": scores.logsumexp(1).mean(),
         "exp of large scores is infinite: take logsumexp": torch.full_like(each.mean(), torch.inf),
+        "subtract each row's own largest score, not that of all": far.mean(),
         overflow: -plain.gather(1, target[:, None])[:, 0].log().mean(),
     }
     return [first, *({words: found[n] for words, found in walks.items()} for n in range(4))]
