@@ -185,9 +185,10 @@ x, y, x_validation, y_validation = digits()
 grid = make_grid(x[:16], nrow=8, padding=1, pad_value=0.5).cpu()
 figure, axes = plt.subplots(figsize=(6, 1.7))
 axes.imshow(grid.permute(1, 2, 0))
-axes.set_title(str(y[:16].tolist()), fontsize=9)
+for n, label in enumerate(y[:16].tolist()):
+    axes.text(9 * (n % 8) + 1, 9 * (n // 8) + 2.4, label, color="C1", fontsize=8, weight="bold")
 axes.axis("off")
-show(figure, "Two rows of eight digits; the labels above them agree with what they look like.")
+show(figure, "Two rows of eight digits; the label in each corner agrees with what it looks like.")
 
 # %% [markdown]
 # ## 2. A run while it happens: TensorBoard · core
@@ -401,23 +402,25 @@ print("dead units:", round((a == 0).all(dim=0).float().mean().item(), 2))
 
 # %% [markdown]
 # Two of three numbers are zero, which is healthy for a ReLU. One of three units is dead: a column
-# of zeros. A histogram over all numbers would mix the two; one for each unit's *largest* output
+# of zeros. A histogram of all numbers would mix the two; one of the units' *largest* outputs
 # doesn't.
 
 # %% topics=["tensorboard-histograms"]
 figure, axes = plt.subplots(1, 2, figsize=(7, 2.4), sharey=True)
 for ax, (name, dead) in zip(axes, {"one": 0, "the other": 40}.items(), strict=True):
     with torch.no_grad():
-        peaks = run(dead=dead)["network"][:5](x_validation).amax(0)  # (48,)
-    ax.hist(peaks.cpu(), bins=torch.linspace(0, 12, 25).tolist())
+        peaks = run(dead=dead)["network"][:5](x_validation).amax(0).cpu()  # (48,)
+    ax.hist(peaks[peaks > 0], bins=torch.linspace(0, 12, 25).tolist())
+    ax.bar(-0.5, int((peaks == 0).sum()), width=0.5, color="C3", label="exactly 0: dead")
     ax.set(title=name, xlabel="largest output of a unit")
 axes[0].set_ylabel("units")
-show(figure, "Left: the 48 units' largest outputs spread. Right: 40 of them stand at zero.")
+axes[0].legend(fontsize=8)
+show(figure, "Left: 3 of 48 units are dead, the others spread from 0 to 8. Right: 40 are dead.")
 
 # %% [markdown]
-# That is the illness. (The first bar holds everything below 0.5: on the left it has a few weak units
-# and the three dead ones.) In TensorBoard, `add_histogram(tag, values, step)` stacks one for each
-# step in depth: weights that run away and activations that shrink to a spike show at a glance.
+# That is the illness: the red bar. In TensorBoard, `add_histogram(tag, values, step)` stacks one
+# histogram for each step in depth: weights that run away and activations that shrink to a spike
+# show at a glance.
 #
 # ### Exercise 14.3 — Histograms that tell ★★ · 12 min · 4 points · core
 #
@@ -428,13 +431,14 @@ show(figure, "Left: the 48 units' largest outputs spread. Right: 40 of them stan
 #   `activations/` and the module's name (as in `named_modules()`; at any depth).
 #
 # It returns a dict from each ReLU's name to the share of its units that are dead on `x`, a float.
-# Units are what dimension 1 counts: (batch, unit), or (batch, channel, height, width), where a
-# channel is dead if it is 0 for each sample at each place. 0 means 0: a unit that puts out 1e-12
-# once lives.
 #
-# The model is looked at in **eval mode**, and left as it was: the mode of each module, hooks,
-# gradients and buffers. Each ReLU is called once. Example: a ReLU that puts out the `a` from above
-# has a third of its units dead.
+# - Units are what dimension 1 counts: (batch, unit), or (batch, channel, height, width), where a
+#   channel is dead if it is 0 for each sample at each place. Each ReLU is called once.
+# - 0 means 0: a unit that puts out 1e-12 once lives.
+# - The model is looked at in **eval mode**, and left as it was: the mode of each module, hooks,
+#   gradients and buffers, also where the model raises.
+#
+# Example: a ReLU that puts out the `a` from above has a third of its units dead.
 
 
 # %% nbgrader={"grade_id": "try-histograms", "locked": true} jupyter={"source_hidden": true}
@@ -460,12 +464,14 @@ def histograms_that_tell(
     for name, module in model.named_modules():
         if isinstance(module, nn.ReLU):
             handles.append(module.register_forward_hook(partial(keep, name)))
-    with torch.no_grad():
-        model.eval()(x)
-    for handle in handles:
-        handle.remove()
-    for module, mode in modes.items():
-        module.training = mode
+    try:
+        with torch.no_grad():
+            model.eval()(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for module, mode in modes.items():
+            module.training = mode
     for name, parameter in model.named_parameters():
         writer.add_histogram(f"parameters/{name}", parameter, step)
     for name, output in outputs.items():
@@ -481,6 +487,8 @@ with every_case() as case:
     visualization.check_histograms(case, try_histograms, "convolutions, BatchNorm, dropout", 12, 0)
     for kind in ("a ReLU alone", "no ReLU"):
         visualization.check_histograms(case, try_histograms, kind, 5, 3)
+    visualization.check_histograms(case, try_histograms, visualization.ONE, 1, 2)
+    visualization.check_histograms(case, try_histograms, visualization.RAISES, 4, 1)
     ### BEGIN HIDDEN TESTS
     visualization.check_histograms(case, try_histograms, "dense", 1, 300)
     ### END HIDDEN TESTS
@@ -489,7 +497,7 @@ with every_case() as case:
 # <details><summary>Hint 1</summary>
 #
 # A forward hook on each ReLU keeps its output (chapter 07). Bind the name: a lambda in a loop looks
-# it up too late. Remove the hooks.
+# it up too late. Remove the hooks in a `finally`, which runs also where the model raises.
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -514,21 +522,21 @@ for ax, rate in zip(axes, (0.001, 0.1, 2.0), strict=True):
     seen = run(rate=rate)
     ax.plot(seen["updates"], lw=0.8)  # (step, layer)
     ax.axhline(1e-3, color="#6b6b6b", linestyle="--")
-    ax.set(yscale="log", ylim=(1e-6, 1), xlabel="step")
+    ax.set(yscale="log", ylim=(1e-6, 10), xlabel="step")
     ax.set_title(f"rate {rate}, accuracy {seen['accuracy'][-1]:.2f}")
 axes[0].set_ylabel("update : weights")
-axes[0].legend(["layer 1", "layer 2", "layer 3", "1 : 1000"], fontsize=7, loc="lower right")
+axes[2].legend(["layer 1", "layer 2", "layer 3", "1 : 1000"], fontsize=7, loc="upper right")
 show(
     figure,
     "Three plots of update to weight ratios. Left: near 1 to 5000. Middle: near 1 to 70. Right: a "
-    "peak at 1 to 1, then a straight fall off the plot.",
+    "peak at 4 to 1, then a straight fall off the plot.",
 )
 
 # %% [markdown]
 # The rule of thumb for plain SGD is 1 to 1000 (Karpathy's *makemore*). Here momentum 0.9 adds up ten
 # gradients, and the healthy run is near 1 to 70, a little lower at its end. On the left the network
-# hardly moves. On the right a few steps are as long as the weights themselves; then the units are dead, and
-# only momentum is left, which fades.
+# hardly moves. On the right the longest steps are four times as long as the weights themselves; then
+# the units are dead, and only momentum is left, which fades.
 #
 # Such an explosion announces itself. **Predict** which grows first, the loss or the gradient:
 
@@ -556,13 +564,13 @@ for ax, gain in zip(axes, (0.5, 5 / 3, 4.0), strict=True):
         counts = h.cpu().histc(41, -1, 1) / h.numel()
         ax.plot(torch.linspace(-1, 1, 41), counts, color=plt.cm.viridis(layer / 5))
     stuck = (h.abs() > 0.97).float().mean()
-    ax.set(title=f"gain {gain:.1f}; layer 5: {stuck:.0%} stuck", xlabel="output", ylim=(0, 0.25))
+    ax.set(title=f"gain {gain:.1f}; layer 5: {stuck:.0%} stuck", xlabel="output", ylim=(0, 0.7))
 axes[0].set_ylabel("share of outputs")
 axes[0].legend([f"layer {n}" for n in range(1, 6)], fontsize=7)
 show(
     figure,
     "Left: histograms that shrink to a spike at 0, layer by layer. Middle: five broad ones. Right: "
-    "most outputs at -1 and 1.",
+    "spikes at -1 and 1, and next to nothing between.",
 )
 
 # %% [markdown]
@@ -593,9 +601,26 @@ flat = [1.0] * 40
 flat[20] = 10.0
 print("the spike:", max(flat), "  after smoothing:", round(max(smoothed(flat)), 2))
 
+# %%
+figure, axes = plt.subplots(1, 2, figsize=(8, 2.4), layout="constrained")
+for ax, curve in zip(axes, (flat, run()["loss"]), strict=True):
+    ax.plot(curve, color="C0", alpha=0.3, label="as it is")
+    ax.plot(smoothed(curve), color="C0", label="smoothed by 0.9")
+    ax.set(xlabel="step", ylim=(0, None))
+axes[0].set(ylabel="loss", title="one spike")
+axes[1].set_title("the healthy run")
+axes[1].legend()
+show(
+    figure,
+    "Left: a pale spike to 10 and a small hump to 2 behind it, which fades slowly. Right: a pale "
+    "noisy loss and a smooth line that lags behind its fall.",
+)
+
 # %% [markdown]
-# Below are two settings, A and B, each trained on 100 digits, and six plots of them. Every number
-# in them is right. Look for what each of them hides before you read on.
+# The dark line alone shows neither the spike nor the noise, and it lags: on the right it is still
+# falling where the loss has been down for a while. That is one way to hide something. Below are two
+# settings, A and B, each trained on 100 digits, and six plots of them. Every number in them is right.
+# Look for what each of them hides before you read on.
 
 
 # %%
@@ -631,11 +656,13 @@ show(figure, words)
 # | `stopped early` | all of `data["validation"]`, its points inside the limits of both axes |
 # | `own colours` | both images, in one colour map, with the same norm (linear, as drawn, will do) and colour limits, which hold the numbers of both |
 #
-# The x of every line is the step, from 0. Lines, bars and images can be seen: inside the limits, not
-# transparent, not in the colour of the ground. Up is more, and right is later; bars have a linear scale. In `two scales`
-# a second axes on top of the first has the second line; it is the last of
-# `plots["two scales"].figure.axes`. Remove it, hide it, or give it the limits and the scale of the
-# first. Limits may be wider than needed, `data` stays as it is, and nothing has to be returned.
+# - The x of every line is the step, from 0. Up is more, and right is later; bars have a linear scale.
+# - Lines, bars and images can be seen: inside the limits, not transparent, not in the colour of the
+#   ground. Limits may be wider than needed.
+# - In `two scales` a second axes on top of the first has the second line; it is the last of
+#   `plots["two scales"].figure.axes`. Remove it, hide it, or give it the limits and the scale of the
+#   first.
+# - `data` stays as it is, and nothing has to be returned.
 
 
 # %% nbgrader={"grade_id": "try-lie-detector", "locked": true} jupyter={"source_hidden": true}
@@ -686,10 +713,21 @@ with every_case() as case:
 # </details>
 
 # %% [markdown]
-# To see your repaired plots, run `data = two_settings()`, `figure, plots = draw_lies(data)`,
-# `lie_detector(plots, data)` and `figure` in a new cell. **In practice**: bars begin at 0, curves that are compared
-# share an axis, the raw line stays behind the smooth one, a claim about a method shows all its
-# seeds, and a colour bar is shared. If a plot can't follow these, say so in its caption.
+# The same numbers, shown honestly. (To see your own repair, run `data = two_settings()`,
+# `figure, plots = draw_lies(data)`, `lie_detector(plots, data)` and `figure` in a new cell.)
+
+# %%
+figure = visualization.draw_honest(two_settings())
+words = (
+    "Six plots: two bars of one height, a noisy loss, a validation loss far above the training loss, "
+    "five noisy accuracies, a validation loss that rises again, two tables of which A's is paler."
+)
+show(figure, words)
+
+# %% [markdown]
+# **In practice**: bars begin at 0, curves that are compared share an axis, the raw line stays behind
+# the smooth one, a claim about a method shows all its seeds, and a colour bar is shared. If a plot
+# can't follow these, say so in its caption.
 
 # %% [markdown]
 # ## 5. Which ones? Maps and scores
@@ -760,6 +798,7 @@ spread = torch.tensor([9.0, 5, 1, 4])
 with every_case() as case:
     three = torch.tensor([[0.0, 0], [1, 0], [5, 0.5]])
     visualization.check_map(case, try_embedding_map, "three on a line", three)
+    visualization.check_map(case, try_embedding_map, "three, equally far apart", torch.eye(3))
     twelve = 30 + spread * torch.randn(12, 4, generator=generator)
     visualization.check_map(case, try_embedding_map, "twelve, far from 0", twelve)
     twins = spread * torch.randn(6, 4, generator=generator)
@@ -947,11 +986,15 @@ chance, is_eight = weak.softmax(1)[:, 8].cpu(), (y_validation == 8).cpu()
 with SummaryWriter(logs / "eights") as writer:
     writer.add_pr_curve("eight", is_eight, chance, 0)
 print("always saying no would be right in", f"{1 - is_eight.float().mean():.0%}", "of the cases")
-figure, axes = plt.subplots(figsize=(6, 3))
-PrecisionRecallDisplay.from_predictions(is_eight, chance, ax=axes, plot_chance_level=True)
-axes.set_title("Is it an eight?")
+figure, axes = plt.subplots(figsize=(6, 3.2))
+PrecisionRecallDisplay.from_predictions(is_eight, chance, ax=axes, name="the network")
+said = chance >= 0.5
+hits = (said & is_eight).sum()
+axes.plot(hits / is_eight.sum(), hits / said.sum(), "o", color="C1", label="threshold 0.5")
+axes.axhline(is_eight.float().mean(), color="#6b6b6b", linestyle="--", label="a coin's precision")
+axes.set(xlabel="recall", ylabel="precision", title="Is it an eight?", ylim=(0, 1.05))
 axes.legend(loc="center left", fontsize=8)
-show(figure, "A precision-recall curve far above chance.")
+show(figure, "Precision stays near 0.95 up to a recall of two thirds, then falls; a coin has 0.1.")
 
 # %% [markdown]
 # What the eights are taken for, the confusion matrix of all ten classes tells (chapter 13).
@@ -1181,16 +1224,20 @@ print(
 # %% [markdown]
 # ### Exercise 14.8 — A table of layers ★★ · 15 min · 4 points
 #
-# Write `network_drawn(model, x)`. It runs the model once on `x`, in eval mode, and returns a list
-# with a row for each call of a module that has no children, **in the order of the calls**:
-# `(name, shape, parameters, macs)`: the name as in `named_modules()`, the output's shape as a tuple,
-# the module's number of parameters (biases too), and the MACs of this call for the whole batch.
-# `nn.Linear` (any number of dimensions) and `nn.Conv2d` (any stride, padding, dilation, groups) have
-# MACs, without biases, and so have classes derived from them; all others 0. A module that is called
-# twice has two rows. `model` itself, if it has no children, is the only row, and its name is `""`.
+# Write such a table yourself. `network_drawn(model, x)` runs the model once on `x`, in eval mode, and
+# returns a list with a row for each call of a module that has no children, **in the order of the
+# calls**. A row is `(name, shape, parameters, macs)`:
 #
-# Leave the model as it was: modes, hooks, gradients, buffers. Frozen parameters count. Example: for
-# the `conv` from above, alone in an `nn.Sequential`, `[("0", (1, 8, 10, 10), 296, 28800)]`.
+# - the name as in `named_modules()`. A module that is called twice has two rows. `model` itself, if it
+#   has no children, is the only row, and its name is `""`;
+# - the output's shape as a tuple;
+# - the module's number of parameters (biases too). Frozen parameters count;
+# - the MACs of this call for the whole batch. `nn.Linear` (any number of dimensions) and `nn.Conv2d`
+#   (any stride, padding, dilation, groups) have MACs, without biases, and so have classes derived from
+#   them; all others 0.
+#
+# Leave the model as it was: modes, hooks, gradients, buffers, also where it raises. Example: for the
+# `conv` from above, alone in an `nn.Sequential`, `[("0", (1, 8, 10, 10), 296, 28800)]`.
 
 
 # %% nbgrader={"grade_id": "try-network-drawn", "locked": true} jupyter={"source_hidden": true}
@@ -1220,12 +1267,14 @@ def network_drawn(model: nn.Module, x: torch.Tensor) -> list[tuple[str, tuple, i
     for name, module in model.named_modules():
         if not list(module.children()):
             handles.append(module.register_forward_hook(partial(note, name)))
-    with torch.no_grad():
-        model.eval()(x)
-    for handle in handles:
-        handle.remove()
-    for module, mode in modes.items():
-        module.training = mode
+    try:
+        with torch.no_grad():
+            model.eval()(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for module, mode in modes.items():
+            module.training = mode
     return rows
     ### END SOLUTION
 
@@ -1238,7 +1287,8 @@ with every_case(at_most=12) as case:
         visualization.check_table(case, try_network_drawn, kind)
     for kind in ("a dilated kernel, grouped", "one layer under two names"):
         visualization.check_table(case, try_network_drawn, kind)
-    for kind in ("a part that isn't called, a Conv1d", visualization.NO_ROWS):
+    parts = "a part that isn't called, a Conv1d"
+    for kind in (parts, visualization.NO_ROWS, visualization.TOO_WIDE):
         visualization.check_table(case, try_network_drawn, kind)
 
 # %% [markdown]
@@ -1312,9 +1362,9 @@ print((weights[:, None, None] * maps).sum(0).relu().detach())
 #
 # ### Exercise 14.9 — Class activation, two ways ★★★ · 25 min · 4 points
 #
-# `cam_two_ways(model, image, target)` gets a model with the parts `features`, `pool` and `head` (the
-# score of class $c$ is entry $c$ of `head(pool(features(x)))`), an image (channel, height, width)
-# and a class. It returns `(cam, grad_cam)`, two maps (height, width) of the size of the last maps,
+# `cam_two_ways(model, image, target)` maps where a class came from, in both ways. It gets a model with
+# the parts `features`, `pool` and `head` (the score of class $c$ is entry $c$ of
+# `head(pool(features(x)))`), an image (channel, height, width) and a class. It returns `(cam, grad_cam)`, two maps (height, width) of the size of the last maps,
 # without a graph and not rescaled:
 #
 # - `cam` by the weights of the head, negative values and all; where `head` is not a single
@@ -1322,7 +1372,8 @@ print((weights[:, None, None] * maps).sum(0).relu().detach())
 # - `grad_cam` by gradients, for any head, cut off at 0.
 #
 # The model may be frozen or not; it is in eval mode. Leave it as it was: hooks, `requires_grad`,
-# and `.grad`; and the image, which needs no gradient, too. Example: `maps` and `w` from above give the two maps that were printed.
+# and `.grad`; and the image, which needs no gradient, too. Example: `maps` and `w` from above give
+# the two maps that were printed.
 
 
 # %% nbgrader={"grade_id": "try-cam", "locked": true} jupyter={"source_hidden": true}
@@ -1360,7 +1411,8 @@ with every_case(at_most=12) as case:
     visualization.check_cams(case, try_cam, "the example", 1)
     for kind in ("one map, one row of places", "a head of a class derived from nn.Linear"):
         visualization.check_cams(case, try_cam, kind, 1)
-    visualization.check_cams(case, try_cam, "a head with a weight, and no nn.Linear", 2)
+    for kind in ("a head with a weight, and no nn.Linear", "a linear head in float64"):
+        visualization.check_cams(case, try_cam, kind, 2)
     ### BEGIN HIDDEN TESTS
     for target in (1, 2):
         visualization.check_cams(case, try_cam, "a linear head", target)
@@ -1565,35 +1617,39 @@ with every_case() as case:
 filters = network.features[0].weight[:, 0].cpu()
 with torch.no_grad():
     fires = network.features[:2](two[None])[0].cpu()
-noise = torch.rand(1, 32, 32, generator=torch.Generator().manual_seed(0)).to(device)
-typical = [network.features(x_shapes[y_shapes == c]).mean((0, 2, 3)) for c in range(3)]
-best = (network.head.weight * torch.stack(typical)).argmax(1).tolist()
-dreams = [visualization.climb(network.features, noise, unit, 40, 1.0)[0].cpu() for unit in best]
-figure, axes = plt.subplots(3, 8, figsize=(10, 3.9))
+figure, axes = plt.subplots(2, 8, figsize=(10, 2.7), layout="constrained")
+most = filters.abs().max()
 for n in range(8):
-    axes[0, n].imshow(filters[n], cmap="RdBu", vmin=-filters.abs().max(), vmax=filters.abs().max())
+    drawn = axes[0, n].imshow(filters[n], cmap="RdBu", vmin=-most, vmax=most)
     axes[1, n].imshow(fires[n], cmap="viridis", vmin=0, vmax=fires[n].max())
     axes[1, n].set_xlabel(f"up to {fires[n].max():.1f}", fontsize=8)
-    axes[2, n].set_visible(n < 3)
-for n, dream in enumerate(dreams):
-    axes[2, n].imshow(dream, cmap="gray", vmin=0, vmax=1)
-    axes[2, n].set_xlabel(f"for {SHAPES[n]}")
-for ax, word in zip(axes[:, 0], ("filters", "maps", "dreams"), strict=True):
+figure.colorbar(drawn, ax=axes[0, :], label="weight")
+for ax, word in zip(axes[:, 0], ("filters", "maps"), strict=True):
     ax.set_ylabel(word)
 for ax in axes.flat:
     ax.set(xticks=[], yticks=[])
+show(figure, "Top: eight 5 x 5 filters. Bottom: where each fires on the cross and the square.")
+
+# %%
+typical = [network.features(x_shapes[y_shapes == c]).mean((0, 2, 3)) for c in range(3)]
+best = (network.head.weight * torch.stack(typical)).argmax(1).tolist()
+noise = torch.rand(1, 32, 32, generator=torch.Generator().manual_seed(0)).to(device)
+dreams = [visualization.climb(network.features, noise, unit, 40, 1.0) for unit in best]
+figure, axes = plt.subplots(1, 4, figsize=(8, 2.4), layout="constrained")
+for ax, dream, word in zip(axes, [noise, *dreams], ["the start", *SHAPES], strict=True):
+    ax.imshow(dream[0].cpu(), cmap="gray", vmin=0, vmax=1)
+    ax.set(title=word, xticks=[], yticks=[])
 show(
     figure,
-    "Top: eight 5 x 5 filters. Middle: where each fires on the cross and the square. Bottom: two "
-    "diagonal lattices, and blobs for the square.",
+    "Noise at the start; for disk and for cross one and the same lattice of diagonals, for square "
+    "a bright cloud.",
 )
 
 # %% [markdown]
 # Each map has its own scale, written below it: the third filter fires most, on both shapes; others
 # fire on edges, or hardly at all. The dreams are textures rather than shapes: a unit sees a small
-# patch, so it can't ask for a whole square. And look at the first and the third: the unit that adds
-# most to *disk* asks for the same lattice as that for *cross*. Is there no unit for disks? Look at
-# the scores of single shapes:
+# patch, so it can't ask for a whole square. And look at *disk* and *cross*: one and the same unit adds
+# most to both. Is there no unit for disks? Look at the scores of single shapes:
 
 # %% tags=["nbval-ignore-output"]
 alone = torch.stack([draw_shape(kind, 16, 16) for kind in range(3)]).to(device)
@@ -1634,7 +1690,9 @@ walk = [
 figure, axes = plt.subplots(figsize=(6, 2.6))
 axes.plot(alphas, walk)
 axes.scatter([0, 1], [walk[6], walk[26]], color="C1", zorder=3, label="the two trained networks")
-axes.set(xlabel="way from the first network to the second", ylabel="validation loss")
+axes.set(
+    xlabel="way from the first network to the second", ylabel="validation loss", ylim=(0, 0.75)
+)
 axes.legend(loc="upper left", fontsize=8)
 show(figure, "The loss is below 0.2 at both networks and rises to 0.6 between them.")
 
@@ -1689,8 +1747,10 @@ print(direction * scale)
 #
 # Frozen parameters move, too. The weights that you measure by are those that the model came with.
 # Afterwards it has **exactly** these again, and all else of it is as it was, `.grad` too;
-# `direction` isn't changed. The model is in eval mode. Example:
-# `alpha = 1`, with the weight and direction from above, moves the weight to `[[8, 4], [0, 0]]`.
+# `direction` isn't changed. The model is in eval mode.
+#
+# Example: `alpha = 1`, with the weight and direction from above, moves the weight to
+# `[[8, 4], [0, 0]]`.
 
 
 # %% nbgrader={"grade_id": "try-landscape", "locked": true} jupyter={"source_hidden": true}
@@ -1764,14 +1824,38 @@ with every_case() as case:
 # </details>
 
 # %% [markdown]
-# A plane has room for both: to the right, the way to the second network; upward, a filter-normalised
-# random direction.
+# Back to the two valleys that are one function. **Predict** the two curves on the right:
+
 
 # %%
-up = [
-    d * p.norm(dim=1, keepdim=True) / d.norm(dim=1, keepdim=True) if p.dim() > 1 else 0 * d
-    for p, d in zip(first.parameters(), make_direction(first), strict=True)
-]
+def normalised(model: nn.Module) -> list[torch.Tensor]:
+    """A random direction, filter-normalised, for a network of linear layers."""
+    return [
+        d * p.norm(dim=1, keepdim=True) / d.norm(dim=1, keepdim=True) if p.dim() > 1 else 0 * d
+        for p, d in zip(model.parameters(), make_direction(model), strict=True)
+    ]
+
+
+figure, axes = plt.subplots(1, 2, figsize=(8, 2.6), sharey=True, layout="constrained")
+for ax, choose, far in zip(axes, (make_direction, normalised), (0.1, 1.0), strict=True):
+    alphas = torch.linspace(-far, far, 21).tolist()
+    for model, style in zip(valleys.values(), ("-", "--"), strict=True):
+        lines = list(zip(model.parameters(), choose(model), strict=True))
+        moved = [[p + a * d for p, d in lines] for a in alphas]
+        ax.plot(alphas, [loss_at(model, w, x_validation, y_validation) for w in moved], style)
+    ax.set(xlabel="alpha", ylim=(0, 12), xticks=[-far, 0, far])
+axes[0].set(ylabel="validation loss", title="plain steps")
+axes[0].legend(valleys, fontsize=8)
+axes[1].set_title("filter-normalised steps")
+show(figure, "Left: a flat line and a steep valley. Right: both curves are one, up to 2.6.")
+
+# %% [markdown]
+# One function, one curve. (The steps on the right go up to 1: as far as the filters are long.) A plane
+# has room for both questions: to the right, the way to the second
+# network; upward, a filter-normalised random direction.
+
+# %%
+up = normalised(first)
 rights, ups = torch.linspace(-0.4, 1.4, 28).tolist(), torch.linspace(-0.8, 0.8, 17).tolist()
 plane = [
     [
@@ -1853,8 +1937,7 @@ show(
 #
 # ### Exercise 14.12 — Twelve patients ★★ · 15 min · 6 points · core
 #
-# (Chapter 15 finds such an illness in the code: its section 10 hunts a softmax applied twice.) Write
-# the illness of each patient into `diagnose`, and a cure that you would try into `cures`, both
+# Write the illness of each patient into `diagnose`, and a cure that you would try into `cures`, both
 # in the words of the table. A cure counts if it works: the cured run, trained by the check, must
 # reach a validation accuracy of 0.85. `lower the rate` makes it a fifth, and 0.1 at most; `raise the
 # rate` makes it five times as large, and 0.1 at least.
@@ -1935,7 +2018,7 @@ with every_case(at_most=12) as case:
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# Four losses stay near 2.3. Look at their gradients: healthy, at the bottom, in steps, or falling?
+# Four losses never leave 2.3. Look at their gradients: healthy, at the bottom, in steps, or falling?
 # </details>
 
 # %% [markdown]
@@ -1951,14 +2034,15 @@ for (letter, changes), axes in zip(PATIENTS.items(), grid.flat, strict=True):
     axes.plot(run(**changes)["accuracy"], label="as it was")
     axes.plot(better["accuracy"], label="cured")
     axes.set(title=letter, ylim=(0, 1))
-grid[0, 0].legend(fontsize=7)
+grid[0, 1].legend(fontsize=7, loc="center right")
 grid[1, 0].set(xlabel="step", ylabel="validation accuracy")
 show(
     figure, "Twelve small plots: accuracy as it was, mostly near 0.1, and with the cure, near 0.9."
 )
 
 # %% [markdown]
-# Twelve times a number was bad, and three pictures showed *why*.
+# Twelve times a number was bad, and three pictures showed *why*. Chapter 15 finds such an illness in
+# the code: its section 10 hunts a softmax applied twice.
 #
 # ## Heard elsewhere
 #

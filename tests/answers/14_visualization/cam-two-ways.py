@@ -488,3 +488,16 @@ def cam_two_ways(model, image, target):
     if cam is not None:
         grad_cam = cam.relu() / cam.numel()
     return cam, grad_cam
+
+
+# %% wrong="maps in float32, whatever comes" says=["a linear head in float64", "must have the same dtype"]
+def cam_two_ways(model, image, target):
+    with torch.enable_grad():
+        maps = model.features(image[None]).detach().float().requires_grad_()
+        score = model.head(model.pool(maps))[0, target]
+        (gradient,) = torch.autograd.grad(score, maps)
+    maps = maps.detach()[0]
+    grad_cam = torch.einsum("k,khw->hw", gradient[0].mean((1, 2)), maps).relu()
+    if not isinstance(model.head, nn.Linear):
+        return None, grad_cam
+    return torch.einsum("k,khw->hw", model.head.weight[target].detach(), maps), grad_cam

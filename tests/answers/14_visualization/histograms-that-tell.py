@@ -12,6 +12,7 @@
 # - "The model is looked at in **eval mode**"
 # - "left as it was: the mode of each module"
 # - "hooks, gradients and buffers"
+# - "also where the model raises"
 #
 # Admits:
 #
@@ -160,11 +161,13 @@ def histograms_that_tell(writer, model, x, step):
             dims = [d for d in range(output.dim()) if d != 1]
             shares[name] = float((output.count_nonzero(dims) == 0).double().mean())
 
-    with nn.modules.module.register_module_forward_hook(hook), torch.no_grad():
-        model.eval()
-        model(x)
-    for m, mode in modes.items():
-        m.training = mode
+    try:
+        with nn.modules.module.register_module_forward_hook(hook), torch.no_grad():
+            model.eval()
+            model(x)
+    finally:
+        for m, mode in modes.items():
+            m.training = mode
     for name, p in model.named_parameters():
         writer.add_histogram("parameters/" + name, p, step)
     return shares
@@ -487,15 +490,14 @@ def histograms_that_tell(writer, model, x, step):
 
         return hook
 
-    modes = [(m, m.training) for m in model.modules()]
     with ExitStack() as stack, torch.inference_mode():
+        for module in model.modules():
+            stack.callback(setattr, module, "training", module.training)
         for name, module in model.named_modules():
             if issubclass(type(module), nn.ReLU):
                 stack.callback(module.register_forward_hook(watch(name)).remove)
         model.eval()
         model(x)
-    for m, mode in modes:
-        m.training = mode
     for name, p in model.named_parameters():
         writer.add_histogram(f"parameters/{name}", p.detach().cpu().numpy(), step)
     return results
@@ -707,4 +709,92 @@ def histograms_that_tell(writer, model, x, step) -> dict[str, float]:
     for name, out in outputs.items():
         writer.add_histogram(f"activations/{name}", out, step)
         shares[name] = (out == 0).transpose(0, 1).flatten(1).all(1).float().mean().item()
+    return shares
+
+
+# %% wrong="squeezes the output" says=["one unit, one image, under no_grad"]
+def histograms_that_tell(writer, model, x, step):
+    shares, handles = {}, []
+    modes = {m: m.training for m in model.modules()}
+
+    def watch(name):
+        def hook(module, args, output):
+            output = output.squeeze()
+            output = output[None] if output.dim() < 2 else output
+            writer.add_histogram(f"activations/{name}", output, step)
+            shares[name] = (output == 0).transpose(0, 1).flatten(1).all(1).float().mean().item()
+
+        return hook
+
+    for name, module in model.named_modules():
+        if isinstance(module, nn.ReLU):
+            handles.append(module.register_forward_hook(watch(name)))
+    try:
+        model.eval()
+        with torch.no_grad():
+            model(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for module, mode in modes.items():
+            module.training = mode
+    for name, parameter in model.named_parameters():
+        writer.add_histogram(f"parameters/{name}", parameter, step)
+    return shares
+
+
+# %% wrong="switches recording off and on" says=["the caller had switched it off"]
+def histograms_that_tell(writer, model, x, step):
+    shares, handles = {}, []
+    modes = {m: m.training for m in model.modules()}
+
+    def watch(name):
+        def hook(module, args, output):
+            writer.add_histogram(f"activations/{name}", output, step)
+            shares[name] = (output == 0).transpose(0, 1).flatten(1).all(1).float().mean().item()
+
+        return hook
+
+    for name, module in model.named_modules():
+        if isinstance(module, nn.ReLU):
+            handles.append(module.register_forward_hook(watch(name)))
+    try:
+        model.eval()
+        torch.set_grad_enabled(False)
+        model(x)
+    finally:
+        torch.set_grad_enabled(True)
+        for handle in handles:
+            handle.remove()
+        for module, mode in modes.items():
+            module.training = mode
+    for name, parameter in model.named_parameters():
+        writer.add_histogram(f"parameters/{name}", parameter, step)
+    return shares
+
+
+# %% wrong="puts back only where all went well" breaks="also where the model raises" says=["a hook is left", "in a `finally`"]
+def histograms_that_tell(writer, model, x, step):
+    shares, handles = {}, []
+    modes = {m: m.training for m in model.modules()}
+
+    def watch(name):
+        def hook(module, args, output):
+            writer.add_histogram(f"activations/{name}", output, step)
+            shares[name] = (output == 0).transpose(0, 1).flatten(1).all(1).float().mean().item()
+
+        return hook
+
+    for name, module in model.named_modules():
+        if isinstance(module, nn.ReLU):
+            handles.append(module.register_forward_hook(watch(name)))
+    model.eval()
+    with torch.no_grad():
+        model(x)
+    for handle in handles:
+        handle.remove()
+    for module, mode in modes.items():
+        module.training = mode
+    for name, parameter in model.named_parameters():
+        writer.add_histogram(f"parameters/{name}", parameter, step)
     return shares

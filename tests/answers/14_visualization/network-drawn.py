@@ -19,6 +19,7 @@
 # - "if it has no children, is the only row"
 # - "Leave the model as it was: modes"
 # - "hooks, gradients, buffers"
+# - "also where it raises"
 # - "Frozen parameters count"
 #
 # Admits:
@@ -192,11 +193,13 @@ def network_drawn(model, x):
                 (names[id(m)], tuple(out.shape), sum(map(torch.numel, m.parameters())), macs)
             )
 
-    with nn.modules.module.register_module_forward_hook(hook), torch.inference_mode():
-        model.eval()
-        model(x)
-    for m, mode in zip(model.modules(), modes):
-        m.training = mode
+    try:
+        with nn.modules.module.register_module_forward_hook(hook), torch.inference_mode():
+            model.eval()
+            model(x)
+    finally:
+        for m, mode in zip(model.modules(), modes):
+            m.training = mode
     return rows
 
 
@@ -1115,4 +1118,61 @@ def network_drawn(model, x):
         h.remove()
     for m, mode in modes.items():
         m.training = mode
+    return rows
+
+
+# %% wrong="switches recording off and on" says=["the caller had switched it off"]
+def network_drawn(model, x):
+    rows, handles = [], []
+    modes = {module: module.training for module in model.modules()}
+
+    def note(name):
+        def hook(module, args, output):
+            each = module.in_features if isinstance(module, nn.Linear) else 0
+            each = module.weight[0].numel() if isinstance(module, nn.Conv2d) else each
+            count = sum(p.numel() for p in module.parameters())
+            rows.append((name, tuple(output.shape), count, output.numel() * each))
+
+        return hook
+
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            handles.append(module.register_forward_hook(note(name)))
+    try:
+        model.eval()
+        torch.set_grad_enabled(False)
+        model(x)
+    finally:
+        torch.set_grad_enabled(True)
+        for handle in handles:
+            handle.remove()
+        for module, mode in modes.items():
+            module.training = mode
+    return rows
+
+
+# %% wrong="puts back only where all went well" breaks="also where it raises" says=["a hook is left", "in a `finally`"]
+def network_drawn(model, x):
+    rows, handles = [], []
+    modes = {module: module.training for module in model.modules()}
+
+    def note(name):
+        def hook(module, args, output):
+            each = module.in_features if isinstance(module, nn.Linear) else 0
+            each = module.weight[0].numel() if isinstance(module, nn.Conv2d) else each
+            count = sum(p.numel() for p in module.parameters())
+            rows.append((name, tuple(output.shape), count, output.numel() * each))
+
+        return hook
+
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            handles.append(module.register_forward_hook(note(name)))
+    model.eval()
+    with torch.no_grad():
+        model(x)
+    for handle in handles:
+        handle.remove()
+    for module, mode in modes.items():
+        module.training = mode
     return rows

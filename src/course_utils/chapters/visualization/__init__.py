@@ -19,6 +19,7 @@ from course_utils.chapters.visualization.class_maps import (
 from course_utils.chapters.visualization.comparing import check_seen
 from course_utils.chapters.visualization.curves import (
     check_lies,
+    draw_honest,
     draw_lies,
     seen_lie_detector,
     two_settings,
@@ -40,7 +41,12 @@ from course_utils.chapters.visualization.event_files import (
     seen_training_dashboard,
 )
 from course_utils.chapters.visualization.filters import check_filters, climb, seen_filters
-from course_utils.chapters.visualization.histograms import check_histograms, seen_histograms
+from course_utils.chapters.visualization.histograms import (
+    ONE,
+    RAISES,
+    check_histograms,
+    seen_histograms,
+)
 from course_utils.chapters.visualization.landscapes import (
     TIED,
     check_slice,
@@ -50,6 +56,7 @@ from course_utils.chapters.visualization.landscapes import (
 )
 from course_utils.chapters.visualization.network_tables import (
     NO_ROWS,
+    TOO_WIDE,
     check_table,
     seen_network_drawn,
 )

@@ -119,6 +119,7 @@ class Angles(nn.Module):
 
 DERIVED = "a head of a class derived from nn.Linear"
 WEIGHTED = "a head with a weight, and no nn.Linear"
+DOUBLE = "a linear head in float64"
 
 
 class MaxNet(ShapeNet):
@@ -140,6 +141,7 @@ def make_looker(kind: str) -> tuple[Example | ShapeNet, torch.Tensor]:
     model = {
         "the example": Example,
         "a linear head": lambda: ShapeNet(width=6),
+        DOUBLE: lambda: ShapeNet(width=6).double(),
         "one map, one row of places": lambda: ShapeNet(width=1),
         "a frozen model": lambda: ShapeNet(width=6).requires_grad_(False),
         "a head of two layers": lambda: ShapeNet(width=6, hidden=6),
@@ -158,9 +160,9 @@ def make_looker(kind: str) -> tuple[Example | ShapeNet, torch.Tensor]:
             if isinstance(module, nn.ReLU):
                 module.inplace = True
         next(iter(model.features.parameters())).requires_grad_(False)
-    return model.eval().to(device), (torch.ones(1, 4, 4) if kind == "the example" else image).to(
-        device
-    )
+    image = torch.ones(1, 4, 4) if kind == "the example" else image
+    image = image.double() if kind == DOUBLE else image
+    return model.eval().to(device), image.to(device)
 
 
 def seen_cam(answer: Callable, kind: str, target: int) -> tuple:

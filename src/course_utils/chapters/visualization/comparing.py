@@ -69,11 +69,15 @@ class Before:
     def __init__(self, model: nn.Module) -> None:
         self.model, self.watch = model, forbid_side_effects(model)
         self.watch.__enter__()
-        self.hooks = _hooks(model)
+        self.hooks, self.recording = _hooks(model), torch.is_grad_enabled()
 
     def changes(self) -> list[str]:
         """Words for each thing that is not as it was; none if all is."""
         told, hooks = [], _hooks(self.model)
+        if torch.is_grad_enabled() != self.recording:
+            word = "off" if self.recording else "on, and the caller had switched it off"
+            told.append(f"recording is {word}: `with torch.no_grad():` puts back what it was")
+            torch.set_grad_enabled(self.recording)
         if hooks > self.hooks:
             told.append("a hook is left: remove it by its handle")
         if hooks < self.hooks:
@@ -88,9 +92,10 @@ class Before:
 
 
 @ends_in_notebook
-def check_left(left: list[str]) -> None:
+def check_left(left: list[str], raised: bool = False) -> None:
     """Refuse that something is not as it was; ``left`` has words for each such thing."""
-    assert not left, "; ".join(left)
+    told = ": put it back in a `finally`, which runs also where the model raises" * raised
+    assert not left, "; ".join(left) + told
 
 
 @ends_in_notebook

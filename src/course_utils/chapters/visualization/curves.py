@@ -103,6 +103,42 @@ def draw_lies(data: dict) -> tuple[plt.Figure, dict[str, plt.Axes]]:
     return figure, plots
 
 
+def draw_honest(data: dict) -> plt.Figure:
+    """What ``draw_lies`` hides of the same data."""
+    figure, grid = plt.subplots(2, 3, figsize=(10, 5), layout="constrained")
+    bars, raw, one_scale, seeds, whole, colours = grid.flat
+    bars.bar(data["accuracy"].keys(), data["accuracy"].values())
+    bars.set(title="bars from 0", ylabel="accuracy", ylim=(0, 1))
+    raw.plot(data["loss"], color="C0", alpha=0.4)
+    raw.plot(smoothed(data["loss"], 0.97), color="C0")
+    raw.set(title="raw, and smoothed", ylabel="training loss", ylim=(0, None))
+    for axes in (one_scale, whole):
+        axes.plot(data["loss"], label="training") if axes is one_scale else None
+        axes.plot(data["validation"], color="C1", label="validation")
+        axes.set_ylabel("loss" if axes is one_scale else "validation loss")
+        axes.set_ylim(0)
+    one_scale.set_title("one scale")
+    one_scale.legend(fontsize=8)
+    stop = int(np.argmin(data["validation"]))
+    whole.axvline(stop, color="#6b6b6b", linestyle="--", lw=1, label="it stopped here")
+    whole.legend(fontsize=8)
+    whole.set_title("to the end")
+    for curve in data["seeds"]:
+        seeds.plot(curve, lw=0.8)
+    seeds.set(title="all five seeds", ylabel="accuracy", ylim=(0, 1))
+    for axes in (raw, one_scale, seeds, whole):
+        axes.set_xlabel("step")
+    most = max(table.max() for table in data["errors"].values())
+    for n, table in enumerate(data["errors"].values()):
+        area = (11 * n, 11 * n + 10, 10, 0)
+        drawn = colours.imshow(table, extent=area, cmap="Blues", vmin=0, vmax=most)
+    colours.axvline(10.5, color="gray", lw=1)
+    colours.set(xlim=(0, 21), ylim=(10, 0), xlabel="errors of A, and of B", xticks=[], yticks=[])
+    colours.set_title("one scale of colours")
+    figure.colorbar(drawn, ax=colours, shrink=0.7)
+    return figure
+
+
 FAINTEST = 0.04  # what covers less of what is behind it can't be seen
 
 
@@ -282,6 +318,8 @@ def check_lies(case, attempt, which: str = "") -> None:
     with case(f"{which}cut axis"):
         check_axes(found["cut axis"])
         bars, (low, high) = found["cut axis"][0]["bars"], found["cut axis"][0]["ylim"]
+        words = f"bars that can be seen: {len(bars)}; A and B have one each"
+        assert len(bars) == len(data["accuracy"]), words
         assert np.allclose(sorted(bars), sorted(data["accuracy"].values())), "the bars have changed"
         scale = found["cut axis"][0]["scale"]
         assert scale == "linear", (

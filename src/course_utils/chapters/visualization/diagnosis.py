@@ -56,7 +56,7 @@ def after_cure(letter: str, cures: dict) -> dict:
 def draw_runs(runs: dict[str, dict]) -> plt.Figure:
     """A row for each run: losses, gradients' norms, weights' norms."""
     figure, grid = plt.subplots(
-        len(runs), 3, figsize=(10, 1.55 * len(runs)), squeeze=False, layout="constrained"
+        len(runs), 3, figsize=(10, 0.7 + 1.5 * len(runs)), squeeze=False, layout="constrained"
     )
     for (name, seen), row in zip(runs.items(), grid, strict=True):
         top = max([v for v in seen["loss"] + seen["validation"] if np.isfinite(v)] or [1])
@@ -70,13 +70,17 @@ def draw_runs(runs: dict[str, dict]) -> plt.Figure:
             row[0].set_ylim(0, 1.5 * top)
         for n, norms in enumerate(np.array(seen["gradients"]).T):
             row[1].plot(np.maximum(norms, 1e-8), lw=0.8, color=plt.cm.viridis(n / 4))
-        row[1].set(yscale="log", ylim=(5e-9, 1e4), xlim=(-5, 205))
+        row[1].set(yscale="log", ylim=(2e-9, 1e8), xlim=(-5, 205))
+        row[1].set_yticks((1e-8, 1e-4, 1, 1e4, 1e8))
+        row[1].minorticks_off()
         for n, norms in enumerate(np.array(seen["weights"]).T):
             row[2].plot(norms, lw=0.8, color=plt.cm.viridis(n / 4), label=f"layer {n + 1}")
         row[2].set(xlim=(-5, 205))
         row[2].set_ylim(0)
     for axes, title in zip(grid[0], ("loss", "norm of gradients", "norm of weights"), strict=True):
         axes.set_title(title)
+    for axes in grid[-1]:
+        axes.set_xlabel("step")
     widest = max(grid[:, 2], key=lambda axes: len(axes.lines))  # some have more layers
     handles = grid[0, 0].lines[:2] + widest.lines[:]
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), fontsize=8)

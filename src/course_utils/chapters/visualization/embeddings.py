@@ -47,6 +47,9 @@ def check_pca(mine: torch.Tensor, features: torch.Tensor) -> None:
     assert isinstance(mine, torch.Tensor), f"the coordinates are {mine!r}, no tensor"
     check_equal(tuple(mine.shape), (len(x), 2), "the shape of the coordinates")
     mine = mine.double()
+    if torch.isclose(s[0], s[1]):  # any two directions of a plane will do: compare products
+        check_seen(mine @ mine.T, truth @ truth.T, "the products of the coordinates", {})
+        return
     flips = (mine * truth).sum(0).sign()
     flips[flips == 0] = 1
     slips = {

@@ -37,12 +37,18 @@ class Rectifier(nn.ReLU):
 
 
 ALONE, NONE = "a ReLU alone", "no ReLU"
+ONE = "one unit, one image, under no_grad"
+RAISES = "images too small, so that the model raises"
+SMALL = (ALONE, NONE, ONE)
 
 
 def make_small(kind: str) -> nn.Module:
-    """A model that is a ReLU itself, or one without."""
+    """A model that is a ReLU itself, one without, or one whose ReLUs have a single unit."""
     torch.manual_seed(0)
     model = nn.ReLU() if kind == ALONE else nn.Sequential(nn.Flatten(), nn.Linear(64, 5))
+    if kind == ONE:
+        model = nn.Sequential(nn.Conv2d(1, 1, 3), nn.ReLU(), nn.Flatten(), nn.Linear(36, 1))
+        nn.init.constant_(model.append(nn.ReLU()).get_parameter("3.bias"), -50)
     return as_somebody_left_it(model.to(device).train())
 
 
@@ -53,7 +59,7 @@ def make_suspect(kind: str) -> nn.Module:
     else's hooks and two old gradients, and where there are convolutions, a module that works in
     place follows each ReLU.
     """
-    if kind in (ALONE, NONE):
+    if kind in SMALL:
         return make_small(kind)
     torch.manual_seed(0)
     dense = nn.Sequential(
@@ -89,22 +95,28 @@ def _numbers(event) -> tuple:
 def seen_histograms(answer: Callable, kind: str, size: int, step: int) -> dict:
     """What was returned, what is in the event file, and what became of the model."""
     model, found = make_suspect(kind), {}
-    before = Before(model)
-    with tempfile.TemporaryDirectory() as folder:
-        writer = SummaryWriter(folder)
+    x = digits()[0][:size]
+    with tempfile.TemporaryDirectory() as folder, torch.set_grad_enabled(kind != ONE):
+        before, writer = Before(model), SummaryWriter(folder)
         try:
-            found["shares"] = answer(writer, model, digits()[0][:size], step)
+            found["shares"] = answer(writer, model, x[..., 1:] if kind == RAISES else x, step)
+        except Exception:
+            if kind != RAISES:
+                raise
         finally:  # its thread must not write into a folder that has gone
             writer.close()
+        left = before.changes()
         events = EventAccumulator(folder, size_guidance={"histograms": 0}).Reload()
         for tag in events.Tags()["histograms"]:
             found[tag] = [_numbers(e) for e in events.Histograms(tag)]
+    if kind == RAISES:
+        return {"left": left}
     found["tensors"] = isinstance(found["shares"], dict) and any(
         isinstance(share, torch.Tensor) for share in found["shares"].values()
     )
     if isinstance(found["shares"], dict):
         found["shares"] = {str(name): float(share) for name, share in found["shares"].items()}
-    return found | {"left": before.changes()}
+    return found | {"left": left}
 
 
 def true_histograms(kind: str, size: int) -> tuple[dict, dict]:
@@ -116,6 +128,8 @@ def true_histograms(kind: str, size: int) -> tuple[dict, dict]:
             outputs = {}
         elif kind == ALONE:
             outputs = {"": model(x)}
+        elif kind == ONE:
+            outputs = {"1": model[:2](x), "4": model(x)}
         elif kind == "dense":
             outputs = {"2": model[:3](x), "4": model[:5](x)}
         else:
@@ -186,7 +200,9 @@ def check_histogram(found: list[tuple], value: torch.Tensor, tag: str, step: int
         ends = x.flatten()[:1] if x.numel() == 0 else torch.stack([x.min(), x.max()])
         return torch.tensor([*ends, x.numel(), x.sum()])
 
-    check_equal([entry[0] for entry in found], [step], "its steps", "hand step to add_histogram")
+    steps = [entry[0] for entry in found]
+    why = "logged more than once" if set(steps) == {step} else "hand step to add_histogram"
+    check_equal(steps, [step], "its steps", why)
     slips, value = {}, value.double()
     if tag.startswith("activations"):
         slips = {
@@ -211,6 +227,10 @@ def check_histograms(case, attempt, kind, size, step):
     found = tried(case, kind, attempt, kind, size, step)
     if found is FAILED:
         return
+    if kind == RAISES:
+        with case(f"{kind}, the model afterwards"):
+            check_left(found["left"], raised=True)
+        return
     tags, outputs = true_histograms(kind, size)
     shares, left, tensors = found.pop("shares"), found.pop("left"), found.pop("tensors")
     with case(f"{kind}, what is returned"):
@@ -221,7 +241,7 @@ def check_histograms(case, attempt, kind, size, step):
     first = next(iter(tags))
     for tag in sorted(set(tags) | set(found)) if isinstance(shares, dict) else ():
         with case(f"{kind}, {tag}"):
-            frozen = tag == first and kind not in (ALONE, NONE)
+            frozen = tag == first and kind not in SMALL
             why = ": frozen parameters have one, too" if frozen else ""
             assert tag in found, f"the event file has no such histogram{why}"
             assert tag in tags, "the event file has this histogram, which was not asked for"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 
 import numpy as np
@@ -67,6 +68,7 @@ class Parts(nn.Module):
 PARTS = "a part that isn't called, a Conv1d"
 TWO_NAMES = "one layer under two names"
 NO_ROWS = "a batch of no rows, one weight in two layers"
+TOO_WIDE = "rows too long, so that the model raises"
 
 
 class Gain(nn.Module):
@@ -167,9 +169,14 @@ def seen_network_drawn(answer: Callable, kind: str) -> tuple:
     if kind == PARTS:
         model.get_submodule("one.0").eval()
     next(iter(model.parameters())).requires_grad_(False)
-    before = Before(model)
-    table = answer(model, x)
-    left = before.changes()
+    with torch.set_grad_enabled(kind != TWO_NAMES):
+        before = Before(model)
+        if kind == TOO_WIDE:
+            with contextlib.suppress(Exception):
+                answer(model, torch.cat([x, x], -1))
+            return None, before.changes()
+        table = answer(model, x)
+        left = before.changes()
     if len(ran) > 1 and list(model.children()):
         left.append(f"the model ran {len(ran)} times; once is asked for")
     if isinstance(table, (list, tuple)):
@@ -243,6 +250,10 @@ def check_table(case, attempt, kind: str) -> None:
     if found is FAILED:
         return
     table, left = found
+    if kind == TOO_WIDE:
+        with case(f"{kind}: the model afterwards"):
+            check_left(left, raised=True)
+        return
     truth = TABLES[kind]
     with case(f"{kind}: rows"):
         assert isinstance(table, list), f"it returned {table!r}, no list: is there an answer yet?"
