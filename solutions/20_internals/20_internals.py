@@ -1339,7 +1339,8 @@ print("on meta", square(torch.ones(2, 3, device="meta")).shape)
 #    - The result is new and contiguous, of the shape and dtype of `x`. The half types are computed in
 #      `float32` or better and rounded once.
 # 2. **The rest**: a fake, slopes for `x` (`decay` gets `None`), differentiable twice, and a rule for `vmap`
-#    over any dimension of `x`. `opcheck` must pass.
+#    over any dimension of `x`. Over the only dimension of a vector that leaves no steps: a `ValueError`,
+#    too. `opcheck` must pass.
 #
 # The slopes: x[t] is in y[t], and by `decay` weaker in each later y. What arrives at x[t] is therefore
 # g[t] + decay · g[t+1] + decay² · g[t+2] + …, which is the same sum from the end to the start.
@@ -1380,13 +1381,19 @@ def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
 
 ### BEGIN SOLUTION
 custom_operator.register_fake(lambda x, decay: x.new_empty(x.shape))
-custom_operator.register_vmap(
-    lambda info, dims, x, decay: (custom_operator(x.movedim(dims[0], 0), decay), 0)
-)
 custom_operator.register_autograd(
     lambda ctx, g: (custom_operator(g.flip(-1), ctx.decay).flip(-1), None),
     setup_context=lambda ctx, inputs, output: setattr(ctx, "decay", inputs[1]),
 )
+
+
+@custom_operator.register_vmap
+def _(info, dims, x, decay):
+    if x.dim() == 1:
+        raise ValueError("vmap leaves no dimension of steps")
+    return custom_operator(x.movedim(dims[0], 0), decay), 0
+
+
 ### END SOLUTION
 
 # %% nbgrader={"grade_id": "custom-operator-check", "grade": true, "points": 2}

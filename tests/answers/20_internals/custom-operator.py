@@ -17,6 +17,7 @@
 # - "differentiable twice"
 # - "a rule for `vmap`"
 # - "over any dimension of `x`"
+# - "Over the only dimension of a vector that leaves no steps"
 # - "`opcheck` must pass"
 #
 # Admits:
@@ -61,6 +62,8 @@ custom_operator.register_autograd(walk_back, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     x = x.movedim(in_dims[0], 0)
     return custom_operator(x, decay), 0
 
@@ -97,6 +100,8 @@ custom_operator.register_autograd(walk_back, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     x = x.movedim(in_dims[0], 0)
     return custom_operator(x, decay), 0
 
@@ -134,6 +139,8 @@ custom_operator.register_autograd(walk_back, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     x = x.movedim(in_dims[0], 0)
     return custom_operator(x, decay), 0
 
@@ -170,6 +177,8 @@ custom_operator.register_autograd(walk_back, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     x = x.movedim(in_dims[0], 0)
     return custom_operator(x, decay), 0
 
@@ -208,6 +217,8 @@ custom_operator.register_autograd(walk_back, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     x = x.movedim(in_dims[0], 0)
     return custom_operator(x, decay), 0
 
@@ -244,6 +255,8 @@ custom_operator.register_autograd(walk_back, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     x = x.movedim(in_dims[0], 0)
     return custom_operator(x, decay), 0
 
@@ -280,6 +293,8 @@ custom_operator.register_autograd(walk_back, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     x = x.movedim(in_dims[0], 0)
     return custom_operator(x, decay), 0
 
@@ -317,6 +332,8 @@ custom_operator.register_autograd(walk_back, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     x = x.movedim(in_dims[0], 0)
     return custom_operator(x, decay), 0
 
@@ -353,6 +370,8 @@ custom_operator.register_autograd(walk_back, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     x = x.movedim(in_dims[0], 0)
     return custom_operator(x, decay), 0
 
@@ -388,6 +407,8 @@ custom_operator.register_autograd(walk_back, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     x = x.movedim(in_dims[0], 0)
     return custom_operator(x, decay), 0
 
@@ -424,6 +445,8 @@ custom_operator.register_autograd(walk_back, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     x = x.movedim(in_dims[0], 0)
     return custom_operator(x, decay), 0
 
@@ -455,6 +478,8 @@ custom_operator.register_autograd(walk_back, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     x = x.movedim(in_dims[0], 0)
     return custom_operator(x, decay), 0
 
@@ -491,6 +516,8 @@ custom_operator.register_autograd(walk_back, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     x = x.movedim(in_dims[0], 0)
     return custom_operator(x, decay), 0
 
@@ -527,6 +554,8 @@ custom_operator.register_autograd(walk_back, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     x = x.movedim(in_dims[0], 0)
     return custom_operator(x, decay), 0
 
@@ -560,6 +589,8 @@ def walk_back(ctx, g):
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     x = x.movedim(in_dims[0], 0)
     return custom_operator(x, decay), 0
 
@@ -596,6 +627,8 @@ custom_operator.register_autograd(walk_back, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     x = x.movedim(in_dims[0], 0)
     return custom_operator(x, decay), 0
 
@@ -632,6 +665,8 @@ custom_operator.register_autograd(walk_back, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     x = x.movedim(in_dims[0], 0)
     return custom_operator(x, decay), 0
 
@@ -668,6 +703,8 @@ custom_operator.register_autograd(walk_back, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     x = x.movedim(in_dims[0], 0)
     return custom_operator(x, decay), 0
 
@@ -704,6 +741,8 @@ custom_operator.register_autograd(walk_back, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     x = x.movedim(in_dims[0], 0)
     return custom_operator(x, decay), 0
 
@@ -741,6 +780,8 @@ custom_operator.register_autograd(walk_back, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     x = x.movedim(in_dims[0], 0)
     return custom_operator(x, decay), 0
 
@@ -777,6 +818,8 @@ custom_operator.register_autograd(walk_back, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     x = x.movedim(in_dims[0], 0)
     return custom_operator(x, decay), 0
 
@@ -895,6 +938,8 @@ custom_operator.register_autograd(slopes, setup_context=setup)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     return custom_operator(x.movedim(in_dims[0], 0), decay), 0
 
 
@@ -930,6 +975,8 @@ custom_operator.register_autograd(walk_back, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     x = x.movedim(in_dims[0], 0)
     return custom_operator(x, decay), 0
 
@@ -957,10 +1004,15 @@ custom_operator.register_autograd(
     lambda ctx, g: (torch.flip(custom_operator(torch.flip(g, [-1]), ctx.keep.decay), [-1]), None),
     setup_context=lambda ctx, inputs, output: setattr(ctx, "keep", Keep(inputs[1])),
 )
-torch.library.register_vmap(
-    "internals::decayed_sum",
-    lambda info, dims, x, decay: (custom_operator(torch.moveaxis(x, dims[0], 0), decay), 0),
-)
+
+
+def for_each(info, dims, x, decay):
+    if x.shape[:1] == x.shape:
+        raise ValueError("an entry has no steps")
+    return custom_operator(torch.moveaxis(x, dims[0], 0), decay), 0
+
+
+torch.library.register_vmap("internals::decayed_sum", for_each)
 
 
 # %% wrong="bool is let in" breaks="a dtype that isn't floating a `TypeError`" says=["booleans", "isn't floating raises a TypeError"]
@@ -979,9 +1031,15 @@ def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
 
 
 custom_operator.register_fake(lambda x, decay: x.new_empty(x.shape))
-custom_operator.register_vmap(
-    lambda info, dims, x, decay: (custom_operator(x.movedim(dims[0], 0), decay), 0)
-)
+
+
+@custom_operator.register_vmap
+def _(info, dims, x, decay):
+    if x.dim() == 1:
+        raise ValueError("no steps")
+    return custom_operator(x.movedim(dims[0], 0), decay), 0
+
+
 custom_operator.register_autograd(
     lambda ctx, g: (custom_operator(g.flip(-1), ctx.decay).flip(-1), None),
     setup_context=lambda ctx, inputs, output: setattr(ctx, "decay", inputs[1]),
@@ -1022,6 +1080,8 @@ custom_operator.register_autograd(back, setup_context=setup)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     return custom_operator(x.movedim(in_dims[0], 0), decay), 0
 
 
@@ -1060,6 +1120,8 @@ custom_operator.register_autograd(back, setup_context=setup)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     return custom_operator(x.movedim(in_dims[0], 0), decay), 0
 
 
@@ -1100,6 +1162,8 @@ custom_operator.register_autograd(slopes, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     return custom_operator(x.movedim(in_dims[0], 0), decay), 0
 
 
@@ -1142,6 +1206,8 @@ custom_operator.register_autograd(slopes, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     return custom_operator(x.movedim(in_dims[0], 0), decay), 0
 
 
@@ -1180,6 +1246,8 @@ custom_operator.register_autograd(slopes, setup_context=keep)
 
 @custom_operator.register_vmap
 def _(info, in_dims, x, decay):
+    if x.ndim < 2:
+        raise ValueError("no steps")
     return custom_operator(x.movedim(in_dims[0], 0), decay), 0
 
 
@@ -1220,6 +1288,8 @@ custom_operator.register_autograd(_slopes, setup_context=_setup)
 def _(info, in_dims, x, decay):
     if in_dims[0] is None:
         return custom_operator(x, decay), None
+    if x.ndim < 2:
+        raise ValueError("no steps")
     return custom_operator(x.movedim(in_dims[0], 0), decay), 0
 
 
@@ -1260,4 +1330,164 @@ custom_operator.register_autograd(_slopes, setup_context=_setup)
 def _(info, in_dims, x, decay):
     if in_dims[0] is None:
         return custom_operator(x, decay), None
+    if x.ndim < 2:
+        raise ValueError("no steps")
     return custom_operator(x.movedim(in_dims[0], 0), decay), 0
+
+
+# %% wrong="a vector's only dimension is scanned by vmap" breaks="Over the only dimension of a vector that leaves no steps" says=["vmap over a vector's only dimension", "the steps ran over the batch"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.ndim < 1:
+        raise ValueError("no steps")
+    if x.dtype not in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        raise TypeError("floating dtypes only")
+    wide = x.detach().to(torch.promote_types(x.dtype, torch.float32))
+    rows = wide.reshape(x.shape[:-1].numel(), x.shape[-1])
+    out = np.empty(rows.shape, rows.numpy().dtype)
+    scan_rows(rows.numpy(), decay, out)
+    return torch.from_numpy(out).reshape(x.shape).to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return torch.empty(x.shape, dtype=x.dtype, device=x.device)
+
+
+def keep(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def walk_back(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(walk_back, setup_context=keep)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    return custom_operator(x, decay), 0
+
+
+# %% wrong="the rule for vmap detaches" says=["the rule for vmap detaches"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.dim() == 0:
+        raise ValueError("needs a dimension of steps")
+    if not x.is_floating_point():
+        raise TypeError(f"floating dtypes only, not {x.dtype}")
+    wide = x if x.dtype == torch.float64 else x.float()
+    y = torch.empty(x.shape, dtype=wide.dtype, device=x.device)
+    total = torch.zeros(x.shape[:-1], dtype=wide.dtype, device=x.device)
+    for t in range(x.shape[-1]):
+        total = wide[..., t] + decay * total
+        y[..., t] = total
+    return y.to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return x.new_empty(x.shape)
+
+
+def setup_context(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def slopes(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(slopes, setup_context=setup_context)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    if x.dim() == 1:
+        raise ValueError("needs a dimension of steps")
+    return torch.stack([custom_operator(r.detach(), decay) for r in x]), 0
+
+
+# %% wrong="a clone where the decay is 0" says=["decay 0", "still new and contiguous"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.dim() == 0:
+        raise ValueError("needs a dimension of steps")
+    if not x.is_floating_point():
+        raise TypeError(f"floating dtypes only, not {x.dtype}")
+    wide = x if x.dtype == torch.float64 else x.float()
+    if decay == 0.0:
+        return x.clone()
+    y = torch.empty(x.shape, dtype=wide.dtype, device=x.device)
+    total = torch.zeros(x.shape[:-1], dtype=wide.dtype, device=x.device)
+    for t in range(x.shape[-1]):
+        total = wide[..., t] + decay * total
+        y[..., t] = total
+    return y.to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return x.new_empty(x.shape)
+
+
+def setup_context(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def slopes(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(slopes, setup_context=setup_context)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    if x.dim() == 1:
+        raise ValueError("needs a dimension of steps")
+    return custom_operator(x, decay), 0
+
+
+# %% wrong="slopes by the size of the decay" says=["the gradient with a decay of -0.7"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.dim() == 0:
+        raise ValueError("needs a dimension of steps")
+    if not x.is_floating_point():
+        raise TypeError(f"floating dtypes only, not {x.dtype}")
+    wide = x if x.dtype == torch.float64 else x.float()
+    y = torch.empty(x.shape, dtype=wide.dtype, device=x.device)
+    total = torch.zeros(x.shape[:-1], dtype=wide.dtype, device=x.device)
+    for t in range(x.shape[-1]):
+        total = wide[..., t] + decay * total
+        y[..., t] = total
+    return y.to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return x.new_empty(x.shape)
+
+
+def setup_context(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def slopes(ctx, g):
+    return custom_operator(g.flip(-1), abs(ctx.decay)).flip(-1), None
+
+
+custom_operator.register_autograd(slopes, setup_context=setup_context)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    if x.dim() == 1:
+        raise ValueError("needs a dimension of steps")
+    return custom_operator(x, decay), 0

@@ -2092,3 +2092,152 @@ class Dispatcher:
 def my_dispatcher():
     """Given: an empty dispatcher for the keys of this chapter."""
     return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="a zero asks the next key" says=["kernels that return 0, False and an empty text", "whatever it is"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        self.priority = tuple(priority)
+        self.table = {}
+        self.skipped = 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        keys = set()
+        for value in values:
+            keys |= set(getattr(value, "keys", ()))
+        for key in self.priority[self.skipped :]:
+            if key not in keys:
+                continue
+            first = ()
+            if (operator, key) in self.table:
+                kernel = self.table[operator, key]
+            elif ("*", key) in self.table:
+                kernel = self.table["*", key]
+                first = (operator,)
+            else:
+                raise NotImplementedError(f"no kernel for {operator} under {key}")
+            if kernel is FALLTHROUGH:
+                continue
+            result = kernel(*first, *values)
+            if result is None or isinstance(result, Handle) or result:
+                return result
+        raise NotImplementedError(f"no key is left for {operator}")
+
+    @contextmanager
+    def below(self, key: str):
+        before = self.skipped
+        self.skipped = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.skipped = before
+
+
+def my_dispatcher() -> Dispatcher:
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="the first fallback stays" breaks="A later entry replaces an earlier one" says=["a fallback registered twice"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        self.priority = tuple(priority)
+        self.table = {}
+        self.skipped = 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        if operator == "*" and (operator, key) in self.table:
+            return
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        keys = set()
+        for value in values:
+            keys |= set(getattr(value, "keys", ()))
+        for key in self.priority[self.skipped :]:
+            if key not in keys:
+                continue
+            first = ()
+            if (operator, key) in self.table:
+                kernel = self.table[operator, key]
+            elif ("*", key) in self.table:
+                kernel = self.table["*", key]
+                first = (operator,)
+            else:
+                raise NotImplementedError(f"no kernel for {operator} under {key}")
+            if kernel is FALLTHROUGH:
+                continue
+            return kernel(*first, *values)
+        raise NotImplementedError(f"no key is left for {operator}")
+
+    @contextmanager
+    def below(self, key: str):
+        before = self.skipped
+        self.skipped = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.skipped = before
+
+
+def my_dispatcher() -> Dispatcher:
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="skips before the with" says=["a block that is made before its with"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        self.priority = tuple(priority)
+        self.table = {}
+        self.skipped = 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        keys = set()
+        for value in values:
+            keys |= set(getattr(value, "keys", ()))
+        for key in self.priority[self.skipped :]:
+            if key not in keys:
+                continue
+            first = ()
+            if (operator, key) in self.table:
+                kernel = self.table[operator, key]
+            elif ("*", key) in self.table:
+                kernel = self.table["*", key]
+                first = (operator,)
+            else:
+                raise NotImplementedError(f"no kernel for {operator} under {key}")
+            if kernel is FALLTHROUGH:
+                continue
+            return kernel(*first, *values)
+        raise NotImplementedError(f"no key is left for {operator}")
+
+    def below(self, key: str):
+        before = self.skipped
+        self.skipped = max(before, self.priority.index(key) + 1)
+
+        @contextmanager
+        def block():
+            try:
+                yield
+            finally:
+                self.skipped = before
+
+        return block()
+
+
+def my_dispatcher() -> Dispatcher:
+    return Dispatcher(("Autograd", "List", "NumPy"))

@@ -922,3 +922,24 @@ def read_schemas(schema):
     out = any(m.start() > star for m in marks)
     variant = "out" if out else "in place" if writes else "view" if views else "functional"
     return {"writes": writes, "views": views, "variant": variant}
+
+
+# %% wrong="the same two lists in each call" says=["the second call has changed what the first returned"]
+import re
+
+WRITES, VIEWS = [], []
+
+
+def read_schemas(schema: str) -> dict:
+    arguments = schema[: schema.rindex(") -> ")]
+    arguments = arguments[arguments.index("(") + 1 :]
+    star = re.search(r"(^|, )\*(,|$)", arguments)
+    star = star.start() if star else len(arguments)
+    WRITES.clear()
+    VIEWS.clear()
+    writes, views, out = WRITES, VIEWS, False
+    for match in re.finditer(r"Tensor\(\w+(!?)(?: -> [^)]*)?\)(?:\[\d*\]|\?)* (\w+)", arguments):
+        (writes if match[1] else views).append(match[2])
+        out = out or bool(match[1]) and match.start() > star
+    variant = "out" if out else "in place" if writes else "view" if views else "functional"
+    return {"writes": writes, "views": views, "variant": variant}

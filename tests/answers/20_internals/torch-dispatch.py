@@ -1083,3 +1083,66 @@ class Lazy(lazy.Noted):
 def torch_dispatch(x):
     """Given: a lazy tensor whose value is x."""
     return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="a half value becomes a float" says=["half: shape or dtype was promised differently"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func._schema.is_mutable:
+            raise RuntimeError("writes")
+        meta_args, meta_kwargs = lazy.as_meta((args, kwargs))
+        return cls(func(*meta_args, **meta_kwargs), (func, args, kwargs))
+
+    def value(self) -> torch.Tensor:
+        if self.known is None:
+            function, args, kwargs = self.call
+            args, kwargs = tree_map(
+                lambda x: x.value() if isinstance(x, Lazy) else x, (args, kwargs)
+            )
+            self.known = function(*args, **kwargs)
+            if self.known.dtype == torch.float16:
+                self.known = self.known.float()
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% right="writers raise a NotImplementedError, which is a RuntimeError"
+
+from torch.utils._pytree import tree_map_only
+
+
+class Lazy(lazy.Noted):
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        if func._schema.is_mutable:
+            raise NotImplementedError("a lazy tensor isn't written")
+        kwargs = dict(kwargs or {})
+        to_meta = lambda t: (
+            t.to("meta")
+            if not isinstance(t, Lazy)
+            else torch.empty_strided(t.size(), t.stride(), dtype=t.dtype, device="meta")
+        )
+        a, k = tree_map_only(torch.Tensor, to_meta, (args, kwargs))
+        note = func(*a, **k)
+        return cls(note, (func, args, kwargs))
+
+    def value(self):
+        if self.known is not None:
+            return self.known
+        f, a, k = self.call
+        a, k = tree_map_only(Lazy, Lazy.value, (a, k))
+        self.known, self.call = f(*a, **k), None
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))

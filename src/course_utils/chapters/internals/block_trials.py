@@ -121,6 +121,17 @@ def _apart(Dispatcher):
     return log
 
 
+def _never_begun(Dispatcher):
+    """Which kernel answers where a block was made, and no with has begun it."""
+    log = []
+    dispatcher = new_dispatcher(Dispatcher, log)
+    block = dispatcher.below("Autograd")
+    dispatcher.call("add", Handle(0, "List", "Autograd"))
+    with block:
+        dispatcher.call("add", Handle(0, "List", "Autograd"))
+    return log
+
+
 def _refuses_below(Dispatcher):
     """What a call raises inside a block that skips all keys."""
     dispatcher = new_dispatcher(Dispatcher, [])
@@ -174,6 +185,11 @@ BELOW = {
         _with_blocks(_refuses_below),
         "NotImplementedError",
         "all keys are skipped, and no key left raises a NotImplementedError",
+    ),
+    "a block that is made before its with": Scenario(
+        _with_blocks(_never_begun),
+        ["Autograd", "List"],
+        "keys are skipped inside the block: below(…) alone, without its with, skips none",
     ),
     "two dispatchers": Scenario(
         _with_blocks(_apart), ["Autograd"], "the block of one dispatcher leaves another alone"

@@ -123,11 +123,22 @@ def _not_implemented(dispatcher, log) -> None:
     dispatcher.register("add", "Autograd", kernel)
 
 
-def _returns(Dispatcher):
-    """What an operator gives that returns nothing."""
-    dispatcher = new_dispatcher(Dispatcher, [])
-    dispatcher.register("print", "List", lambda x: None)
-    return dispatcher.call("print", Handle(1, "List")) is None
+def _returns(*results: Any) -> Callable:
+    """What comes back of kernels that return these."""
+
+    def run(Dispatcher):
+        dispatcher, found = new_dispatcher(Dispatcher, []), []
+        for result in results:
+            dispatcher.register("print", "List", lambda x, result=result: result)
+            found.append(dispatcher.call("print", Handle(1, "List")))
+        return found
+
+    return run
+
+
+def _fallback_replaced(dispatcher, log) -> None:
+    _fallback(dispatcher, log)
+    dispatcher.register("*", "Log", noting(log, "a second fallback"))
 
 
 _no_entry = "a key that has no entry is an error; only FALLTHROUGH steps aside"
@@ -213,6 +224,11 @@ TABLE = {
         (("a second List", [1]), ["a second List"]),
         "the later registration replaces the earlier",
     ),
+    "a fallback registered twice": Scenario(
+        _call(Handle(1, "List", "Log"), setup=_fallback_replaced),
+        (("a second fallback", ["add", 1]), ["a second fallback"]),
+        "the later registration replaces the earlier, that of an entry for '*' as well",
+    ),
     "registered after FALLTHROUGH": Scenario(
         _call(Handle(1, "List"), setup=lambda d, log: (_aside("List")(d, log), _replaced(d, log))),
         (("a second List", [1]), ["a second List"]),
@@ -250,5 +266,10 @@ TABLE = {
         (["List", "newer"], ["of the second"]),
         "each dispatcher has a table to itself, and is read anew at each call",
     ),
-    "a kernel that returns None": Scenario(_returns, True, "None is a result like any other"),
+    "a kernel that returns None": Scenario(
+        _returns(None), [None], "None is a result like any other"
+    ),
+    "kernels that return 0, False and an empty text": Scenario(
+        _returns(0, False, ""), [0, False, ""], "what a kernel returns is returned, whatever it is"
+    ),
 }

@@ -216,7 +216,7 @@ def _writes(program: Callable) -> Scenario:
     def run(Lazy):
         x = _source([1.0, 2.0])
         a = _lazy(Lazy, x)
-        return error_of(lambda: program(a)), plain(x)
+        return error_of(lambda: program(a), "RuntimeError"), plain(x)
 
     return Scenario(
         run,
@@ -258,6 +258,11 @@ LAZY = {
     "another dtype": _case(
         lambda a, b, x, y: (a > b).to(torch.float64) + a.long(),
         lambda a, b: (a > b).to(torch.float64) + a.long(),
+        "the dtype is what the operator makes of it",
+    ),
+    "half": _case(
+        lambda a, b, x, y: a.half() * b.half(),
+        lambda a, b: a.half() * b.half(),
         "the dtype is what the operator makes of it",
     ),
     "views": _case(

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from course_utils.chapters.internals.scenarios import Scenario, given
+from course_utils.chapters.internals.scenarios import Scenario, error_of, given
 from course_utils.chapters.internals.small_torch import plain
 
 
@@ -59,14 +59,7 @@ def _values(x: torch.Tensor, decay: float, because: str) -> Scenario:
 
 
 def _error(x: torch.Tensor, right: str, because: str) -> Scenario:
-    def run(op):
-        try:
-            op(deepcopy(x), 0.5)
-        except Exception as error:
-            return type(error).__name__
-        return "no error"
-
-    return Scenario(run, right, because)
+    return Scenario(lambda op: error_of(lambda: op(deepcopy(x), 0.5), right), right, because)
 
 
 _strides = "any strides will do; the result is new and contiguous"
@@ -74,7 +67,7 @@ _switch = "half types are added up in float32 or better, and rounded once, at th
 KERNEL = {
     "the example": _values(torch.tensor([1.0, 1.0, 1.0]), 0.5, "each step adds to the last"),
     "two rows": _values(_tensor(2, 5), 0.9, "each row begins anew"),
-    "decay 0": _values(_tensor(2, 3), 0.0, "nothing is carried; still a new tensor"),
+    "decay 0": _values(_tensor(3, 2).t(), 0.0, "nothing is carried; still new and contiguous"),
     "decay 1": _values(_tensor(4), 1.0, "a running sum"),
     "a decay above 1": _values(_tensor(2, 5), 1.5, "any decay will do: this one grows"),
     "a decay of -2": _values(_tensor(5), -2.0, "any decay will do: this one grows"),
@@ -148,6 +141,16 @@ def _slope(op):
     with torch.enable_grad():
         y = op(x, 0.5)
         assert y.requires_grad, "the result doesn't require grad: register_autograd is missing"
+        (slope,) = torch.autograd.grad(y, x, g)
+    return plain(slope)
+
+
+def _slope_through_vmap(op):
+    x = _tensor(2, 4, dtype=torch.float64).requires_grad_()
+    g = _tensor(2, 4, dtype=torch.float64, seed=1)
+    with torch.enable_grad():
+        y = torch.vmap(op, in_dims=(0, None))(x, 0.5)
+        assert y.requires_grad, "the rule for vmap detaches: no gradient comes through it"
         (slope,) = torch.autograd.grad(y, x, g)
     return plain(slope)
 
@@ -281,6 +284,7 @@ REGISTERED = {
     ),
     "the gradient in bfloat16": _slope_is_close((2, 200), torch.bfloat16, 0.99),
     "the gradient in float64, to all digits": _slope_is_close((2, 6), torch.float64, 0.3),
+    "the gradient with a decay of -0.7": _slope_is_close((2, 4), torch.float64, -0.7),
     "the gradient of no step": _slope_is_close((2, 0), torch.float32, 0.5),
     "the gradient of no row": _slope_is_close((0, 3), torch.float32, 0.5),
     "gradcheck, once and twice": Scenario(
@@ -291,6 +295,15 @@ REGISTERED = {
     "vmap over dimension 0": _vmapped(0, 3, 4),
     "vmap over dimension 1": _vmapped(1, 4, 3),
     "vmap over the last of three": _vmapped(-1, 2, 4, 3),
+    "vmap over a vector's only dimension": Scenario(
+        lambda op: error_of(lambda: torch.vmap(op, in_dims=(0, None))(_tensor(3), 0.5)),
+        "ValueError",
+        "each entry is a tensor without a dimension, which raises a ValueError",
+        (("no error", "the steps ran over the batch: no dimension is left for them, an error"),),
+    ),
+    "the gradient through vmap": Scenario(
+        _slope_through_vmap, _slope_truth(), "a rule that calls the operator on x has its slopes"
+    ),
     "torch.compile": Scenario(
         _compiled, [[2.0, 9.0], [4.0, 18.0]], "the compiled values are wrong"
     ),

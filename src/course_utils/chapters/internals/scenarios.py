@@ -71,12 +71,16 @@ def watched(function: Any, words: str) -> Generator[None]:
     assert not called, words
 
 
-def error_of(call: Callable[[], Any]) -> str:
-    """The name of the exception that a call raises, or ``"no error"``."""
+def error_of(call: Callable[[], Any], asked: str = "") -> str:
+    """The name of the exception that a call raises, or ``"no error"``.
+
+    One that is ``asked`` for is told by that name, if a subclass of it was raised as well.
+    """
     try:
         call()
     except Exception as error:
-        return next(k.__name__ for k in type(error).__mro__ if k.__module__ == "builtins")
+        names = [k.__name__ for k in type(error).__mro__ if k.__module__ == "builtins"]
+        return asked if asked in names else names[0]
     return "no error"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import torch
@@ -126,6 +127,10 @@ def run_schema(answer: Callable, text: str) -> Any:
     words = "the answer has PyTorch parse the schema: read the text"
     with watched(torch._C.parse_schema, words), refused(torch._C, "parse_schema", words):
         found = given(answer(text), "what read_schemas returned")
+        first = deepcopy(found)
+        answer("mine::other(Tensor(a!) one, Tensor(b) two) -> ()")
+    words = "the second call has changed what the first returned: make new lists in each call"
+    assert found == first, words
     assert isinstance(found, dict), f"read_schemas returned a {type(found).__name__}, not a dict"
     return found
 

@@ -18,10 +18,14 @@ from course_utils.learner.tracebacks import ends_in_notebook
 def check_spread(answer: Callable, size, stride, shape, right, because: str = "") -> None:
     """Check ``broadcast_strides`` on one case."""
     __tracebackhide__ = True
-    found = given(answer(size, stride, shape), "what broadcast_strides returned")
-    kind = type(found).__name__
+    call = f"broadcast_strides({size}, {stride}, {shape})"
+    try:
+        found = answer(size, stride, shape)
+    except ValueError as error:
+        raise AssertionError(f"{call} raised ValueError: {error}; it fits: {because}") from error
+    kind = type(given(found, "what broadcast_strides returned")).__name__
     assert isinstance(found, tuple), f"the steps are a {kind}; a tuple is asked for: tuple(steps)"
-    check_equal(tuple(found), right, f"broadcast_strides({size}, {stride}, {shape})", because)
+    check_equal(tuple(found), right, call, because)
 
 
 @ends_in_notebook

@@ -68,7 +68,7 @@ def _case(program: Callable, right: Any, because: str) -> Scenario:
 
 
 def _error(program: Callable, right: str, because: str) -> Scenario:
-    return Scenario(lambda Quantity: error_of(lambda: program(Quantity)), right, because)
+    return Scenario(lambda Quantity: error_of(lambda: program(Quantity), right), right, because)
 
 
 def _its(result: Any, name: str) -> Any:
