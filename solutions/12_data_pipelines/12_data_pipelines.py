@@ -105,8 +105,8 @@ draw_relay(
 # %% [markdown]
 # Orange is time in which the network waits. Without workers, reading and computing take turns. With
 # one worker they overlap, which saves at most the shorter of the two: here the blue, which is
-# little. Two workers also read two batches at once, and the run takes about half as long. Before
-# that comes one long wait, while processes start.
+# little. Two workers also read two batches at once, and the run takes about half as long. With
+# workers the first batch comes a little later, for processes have to start.
 #
 # Workers hide *waiting* well. Decoding is work, and needs cores: where there are none to spare, the
 # blue gets wider instead. On a short run the start may cost more than workers save. (On a busy
@@ -195,7 +195,7 @@ show(draw_parts(), "Indices flow from sampler to batch sampler, dataset, collate
 # | `num_workers`, `worker_init_fn`, `persistent_workers` | worker | how many processes, what each does first, whether they outlive an epoch |
 # | `prefetch_factor`, `pin_memory` | batch | how many wait ready for each worker, in which memory |
 #
-# Two more habits: `drop_last=True` spares training a last batch of one item. Evaluation neither
+# Two habits: `drop_last=True` spares training a last batch of one item. Evaluation neither
 # shuffles nor drops.
 #
 # > **Often said.** *"`DataLoader(data, 32, True, 4)`"*, meaning batch size, shuffle and four
@@ -492,24 +492,39 @@ except NotImplementedError:
 #
 # ### Exercise 12.2 — A folder of images ★★ · 16 min · 4 points · core
 #
-# Complete the class, so that `folder_dataset(root, transform, on_error)` gives your own
-# dataset (write it without `ImageFolder`):
+# Complete the class. `folder_dataset(root, transform, on_error)` makes a dataset over image files,
+# one folder for each class (write it without `ImageFolder`).
 #
-# - `classes`: a list of the names of all folders directly inside `root`, sorted. Names of folders and
-#   files may begin with a dot or an underscore; no file is called just `.jpg` or `.jpeg`.
-# - Items: the files directly in those folders whose name ends in `.jpg` or `.jpeg`, in any mix of
-#   upper and lower case; class by class, sorted by name within a class as Python sorts texts. Other
-#   files and all folders are left out.
-# - `dataset[i]` is `(image, label)`: a PIL image in mode RGB, whatever the file's mode, of the file's
-#   size (no EXIF tag turns it), decoded to the end; and the position of its class. If there is a `transform` (a function, or one of v2's), `transform(image)` takes the
-#   image's place.
-# - Making the dataset opens no image. A file is read each time its item is asked for: keep no images.
-# - A file that can't be decoded, whatever Pillow raises (a header that claims 14 000 × 14 000 pixels
-#   isn't an `OSError`, nor is every damaged PNG that is named `.jpg`): with `on_error="raise"` an exception whose message holds the file's
-#   name. With `on_error="skip"` the item is `None`, and a warning (`warnings.warn`) holds the name.
-#   Anything else for `on_error` is a `ValueError` at once. What `transform` raises is not the file's
-#   fault, nor is Ctrl-C (`KeyboardInterrupt`): let them through as they are.
+# Its items:
+#
+# - `classes` is a list of the names of all folders directly inside `root`, sorted.
+# - Items are the files directly in those folders whose name ends in `.jpg` or `.jpeg`, in any mix
+#   of upper and lower case; class by class, sorted by name within a class as Python sorts texts.
+#   Other files and all folders are left out.
+# - Names of folders and files may begin with a dot or an underscore; no file is called just `.jpg`
+#   or `.jpeg`.
+# - `dataset[i]` is `(image, label)`: a PIL image in mode RGB, whatever the file's mode, of the
+#   file's size (no EXIF tag turns it), decoded to the end; and the position of its class.
+# - If there is a `transform` (a function, or one of v2's), `transform(image)` takes the image's
+#   place.
+#
+# When files are read:
+#
+# - Making the dataset opens no image. A file is read each time its item is asked for: keep no
+#   images.
 # - It can be pickled, also after use.
+#
+# A file that can't be decoded, whatever Pillow raises (a header that claims 14 000 × 14 000 pixels
+# isn't an `OSError`, nor is every damaged PNG that is named `.jpg`):
+#
+# - With `on_error="raise"`, an exception whose message holds the file's name.
+# - With `on_error="skip"` the item is `None`, and a warning (`warnings.warn`) holds the name.
+# - Anything else for `on_error` is a `ValueError` at once.
+# - What `transform` raises is not the file's fault, nor is Ctrl-C (`KeyboardInterrupt`): let them
+#   through as they are.
+#
+# Example: with the files `cat/a.jpg` and `dog/b.JPG`, `classes` is `["cat", "dog"]`, and
+# `dataset[1]` is the second image and the label 1.
 #
 # The folder in the check holds traps: a grey image, one in CMYK, one cut short, a text file.
 
@@ -808,9 +823,11 @@ print(type(old.transforms).__name__)
 # - `"label"`: a plain number, which stays.
 #
 # Return a new dict of the same keys, types and dtypes, turned or not; change neither the dict that
-# came in nor its tensors. Each call tosses a new coin, one for the whole dict, from PyTorch's global
-# generator. Any callable will do. You may call the library's `v2.functional.rotate(x, 90, expand=True)`, but look at what it
-# makes of boxes when there are none.
+# came in nor its tensors. Each call tosses a new coin, one for the whole dict, from PyTorch's
+# global generator.
+#
+# Any callable will do. You may call the library's `v2.functional.rotate(x, 90, expand=True)`, but
+# look at what it makes of boxes when there are none.
 #
 # Example: in an image 6 wide, the box [0, 1, 2, 4] becomes [1, 4, 4, 6].
 
@@ -964,21 +981,23 @@ print("masked mean:      ", [round(x, 2) for x in ((padded * mask).sum(1) / mask
 #
 # A `collate_fn` is any function from a list of items to a batch; it may carry settings, as a class
 # with `__call__` or by `functools.partial`. (A `lambda` works as long as workers are forked; it
-# can't be pickled.) It also is the place to drop the `None` of a damaged file.
+# can't be pickled.) It is also the place to drop the `None` of a damaged file.
 #
 # ### Exercise 12.4 — A batch with boxes ★★ · 15 min · 4 points · core
 #
-# Write `collate_boxes(items)`. An item is `(image, boxes)`: a tensor (C, H, W), and a tensor (N, 4),
-# both of any numbers; or `None`, which you leave out. All images have the same number of channels and
-# the same dtype; all boxes share a dtype, too. H, W and N differ, and N may be 0. Return a dict of
+# Write `collate_boxes(items)`, which pads images and their boxes to one batch.
+#
+# An item is `(image, boxes)`: a tensor (C, H, W), and a tensor (N, 4), both of any numbers; or `None`,
+# which you leave out. All images have the same number of channels and the same dtype; all boxes share
+# a dtype, too. H, W and N differ, and N may be 0. Return a dict of
 #
 # - `"images"`: (B, C, largest H, largest W), zeros to the right of an image and below it;
 # - `"sizes"`: (B, 2), int64, H and W of each image;
 # - `"boxes"`: (B, largest N, 4), boxes first, then zeros;
 # - `"mask"`: (B, largest N), bool: which boxes are real.
 #
-# Items keep their order, images and boxes their dtype. Padding on the right and below is chosen so
-# that the boxes stay true. If no item is left, or none came, return `None`. Leave the arguments as they are.
+# Items keep their order, images and boxes their dtype. (Padding on the right and below leaves the boxes
+# true.) If no item is left, or none came, return `None`. Leave the arguments as they are.
 #
 # Example: for two images of 2 × 3 and 4 × 1 pixels the images are padded to 4 × 3.
 
@@ -1481,11 +1500,11 @@ print([*shuffle_buffer(range(16), 4, np.random.default_rng(0))])
 # the stream stays apart. Real data is cut into hundreds of **shards** (tar files of some 100 MB each).
 # Shuffle the shards in each epoch, deal *them* to ranks and workers, and let a buffer mix several.
 #
-# Two more things that streams have to settle. **Equal batches a rank:** of 5 items, dealt to 2 ranks
-# in batches of two, one rank makes 2 batches and the other 1. The rank with more waits in its next
-# exchange of gradients for a partner that has finished. Cut all ranks to the smallest number, repeat
-# items, or use `Join` (chapter 17). **Token packing:** texts of unequal length need no padding when
-# they are joined and cut into rows:
+# Two more things that streams have to settle. **Equal batches for each rank:** of 5 items, dealt to
+# 2 ranks in batches of two, one rank makes 2 batches and the other 1. The rank with 2 waits at its
+# second exchange of gradients, for a partner that has finished. Cut all ranks to the smallest number,
+# repeat items, or use `Join` (chapter 17). **Token packing:** texts of unequal length need no padding
+# when they are joined and cut into rows:
 
 # %% topics=["variable-size-batches"]
 texts, end = [[5, 6, 7], [8], [9, 4, 4, 2], [3, 1]], 0
@@ -1506,8 +1525,12 @@ print(rows, "\nleft for the next row:", joined[rows.numel() :])
 # - No two shares differ by more than one item.
 # - It can be looped over again, with the same result; also in workers, after a loop without any.
 #
-# `source` may be empty or shorter than the number of shares. Items are of any kind, `None` too, and an
-# item may be in it twice. The list stays as it is. Every rank has the same number of workers, whatever it is. Inside a worker, `get_worker_info()` tells which it is; outside it returns `None`.
+# What may come:
+#
+# - `source` may be empty or shorter than the number of shares. Items are of any kind, `None` too,
+#   and an item may be in it twice. The list stays as it is.
+# - Every rank has the same number of workers, whatever it is. Inside a worker, `get_worker_info()`
+#   tells which it is; outside it returns `None`.
 #
 # Example: 9 items, 2 ranks with 2 workers each: the shares hold 3, 2, 2 and 2 items.
 
@@ -1591,8 +1614,8 @@ with every_case() as case:
 #
 # ## 8. One mean of many images
 #
-# `Normalize` wants a mean and a standard deviation for each channel, over images of all sizes,
-# without holding them all.
+# `Normalize` in section 3 took its numbers from ImageNet. Your own images need a mean and a standard
+# deviation for each channel, over all sizes, and without holding all images.
 #
 # A recipe averages the means of the images. **Predict**: one image of a single black pixel, one of
 # nine pixels of value 10. What is the mean pixel?
@@ -1626,8 +1649,9 @@ print("mean of (x − mean)²:", round(((x - x.mean()) ** 2).mean().item(), 4))
 #
 # ### Exercise 12.8 — Mean and deviation in one pass ★★ · 12 min · 3 points
 #
-# Write `running_statistics(images)` and `merge_statistics(a, b)`. Both return a triple: the number of
-# pixels for each channel (an `int`), the mean, and S, the last two float64 tensors of shape (C,).
+# Write `running_statistics(images)`, which walks through images once, and `merge_statistics(a, b)`,
+# which merges what two such walks found. Both return a triple: the number of pixels for each channel
+# (an `int`), the mean, and S, the last two float64 tensors of shape (C,).
 #
 # - `images` is an iterable of at least one (C, H, W) tensor, of one or more pixels each, uint8 or
 #   float, of any sizes. It may be a generator: it can be walked through once, and you keep at most
@@ -1762,9 +1786,9 @@ print("std", ((squares / count).sqrt() / 255).round(decimals=3).tolist())
 # %% [markdown]
 # ## 9. A few frames of a clip
 #
-# A clip of 300 frames is too much for a network. **Segment sampling** (temporal segment networks,
-# TSN) cuts it into K equal segments and takes one frame of each: a random one for training, the
-# middle one for testing. A version in circulation takes frame `F / K // 2 + F // K * k` for segment k
+# An item may be too large, too: a clip of 300 frames is too much for a network. **Segment sampling**
+# (temporal segment networks, TSN) cuts it into K equal segments and takes one frame of each: a random
+# one for training, the middle one for testing. A version in circulation takes frame `F / K // 2 + F // K * k` for segment k
 # of F frames, and pads a short clip with the frames `arange(K - F)`. It also counts frames with the
 # rate as an int, where broadcast video runs at 30000/1001 = 29.97 a second. **Predict** three faults:
 
@@ -2021,20 +2045,31 @@ half.close()
 #
 # ### Exercise 12.10 — Pack it ★★ · 18 min · 4 points
 #
-# Write `pack_it(items, path)` and complete `PackedDataset`, over one LMDB file (`subdir=False`):
+# Write `pack_it(items, path)`, which packs many small items into one LMDB file (`subdir=False`),
+# and complete `PackedDataset`, which reads it.
 #
-# - `pack_it` writes an iterable of `bytes` (some may be empty, there may be 100 000 or none at all,
-#   or 2**30 bytes in all) to the file `path`, whatever its name (of up to 200 letters).
-#   Until everything is written, `path` stays as it was: there is no file, or the old one, whole. That holds if `items` raises (let it through), and if the
-#   process is killed, at whatever step. The next `pack_it` to the same path writes its own items, and
-#   nothing that was left over. The system's folder for temporary files may be on another disk.
+# Writing:
+#
+# - `pack_it` writes an iterable of `bytes` to the file `path`, whatever its name (of up to 200
+#   letters). Of the items some may be empty; there may be 100 000 or none at all, or 2**30 bytes in
+#   all.
+# - Until everything is written, `path` stays as it was: there is no file, or the old one, whole.
+#   That holds if `items` raises (let it through), and if the process is killed, at whatever step.
+# - The next `pack_it` to the same path writes its own items, and nothing that was left over.
+# - The system's folder for temporary files may be on another disk.
+#
+# Reading:
+#
 # - `PackedDataset(path)` has a length; `[index]` gives the item of that place, as `bytes`; an index
 #   past the end is an `IndexError`.
-# - It can be pickled, before and after use. Each process that reads opens the file itself, once, and
-#   not for every item; asking for the length is reading, too. That includes workers and any other
-#   process that was forked, or started afresh, after the parent had read.
+# - It can be pickled, before and after use.
+# - Each process that reads opens the file itself, once, and not for every item; asking for the
+#   length is reading, too. That includes workers and any other process that was forked, or started
+#   afresh, after the parent had read.
+# - Open for reading with `readonly=True, lock=False`.
 #
-# Open for reading with `readonly=True, lock=False`.
+# Example: after `pack_it([b"ab", b""], path)` and `packed = PackedDataset(path)`, `len(packed)` is
+# 2 and `packed[1]` is `b""`.
 
 
 # %% nbgrader={"grade_id": "try-pack", "locked": true} jupyter={"source_hidden": true}
@@ -2320,21 +2355,33 @@ show(figure, "Ten batches in a row: one handed out, four that workers hold, five
 #
 # ### Exercise 12.11 — Resume in the middle ★★★ · 25 min · 4 points
 #
-# Write `resumable(dataset, batch_size, seed, num_workers)`. It returns a loader over a
-# map-style dataset with a length:
+# Write `resumable(dataset, batch_size, seed, num_workers)`. It returns a loader over a map-style
+# dataset with a length, which can be stopped after any batch, and be resumed there.
+#
+# The loop:
 #
 # - `for batch in loader` continues from the loader's place to the end of the epoch; then the next
-#   `for` does the next epoch. The last batch may be short. A batch is what `default_collate` makes.
-#   After a `break`, the next `for` continues after the last batch that came out.
-# - Each epoch has every item once, in an order that is shuffled again (items, not whole batches), is
-#   another one for another seed, and follows from `seed` and the number of the epoch alone, in each process the same. Seed no global generator. (A `DataLoader`
-#   draws a number from PyTorch's when its loop begins; that is all right.)
-# - `loader.state_dict()`, called in a loop or between two, gives its place, in a dict that `json`
-#   can write (its keys are texts), and that does not change afterwards. `load_state_dict` puts another loader there, made
-#   with equal arguments, new or used, and leaves its dict as it is. That loader then gives exactly the
-#   batches that were not yet handed out, whatever workers had fetched.
-# - `num_workers` workers make the batches. Items that were handed out before are not read again.
-#   Workers end when their `for` does, by `break` too.
+#   `for` does the next epoch. After a `break`, the next `for` continues after the last batch that
+#   came out.
+# - The last batch may be short. A batch is what `default_collate` makes.
+# - `num_workers` workers make the batches. Workers end when their `for` does, by `break` too.
+#
+# The order:
+#
+# - Each epoch has every item once, in an order that is shuffled again (items, not whole batches),
+#   and is another one for another seed.
+# - It follows from `seed` and the number of the epoch alone, in each process the same.
+# - Seed no global generator. (A `DataLoader` draws a number from PyTorch's when its loop begins;
+#   that is all right.)
+#
+# The place:
+#
+# - `loader.state_dict()`, called in a loop or between two, gives it, in a dict that `json` can
+#   write (its keys are texts), and that does not change afterwards.
+# - `load_state_dict` puts another loader there, made with equal arguments, new or used, and leaves
+#   its dict as it is.
+# - That loader then gives exactly the batches that were not yet handed out, whatever workers had
+#   fetched. Items that were handed out before are not read again.
 #
 # Example: with 10 items in fours, stopped after batch 2 of an epoch, the next batch is its last two
 # items.
