@@ -371,6 +371,7 @@ except ValueError as error:
 others = [(3,), (3, 3), (1, 1), (0, 1), (), (1, 3), (1, 3, 1)]
 pairs = [((3, 1), other) for other in others] + [(other, (3, 1)) for other in others]
 pairs += ((2, 3), (3, 2)), ((), (1,)), ((1,), (1, 1)), ((0,), (0, 3)), ((2, 0), (0, 2))
+pairs += (((2, 1, 3, 1, 2), (2, 1, 3, 1, 1)),)
 pairs += [((2, 3, 4), other) for other in [(2, 1, 4), (2, 3, 1), (1, 3, 4)]]
 with every_case() as case:
     for left, right in pairs:

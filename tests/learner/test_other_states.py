@@ -88,6 +88,10 @@ def test_a_state_may_be_left_out(x):
     [
         (lambda x: x.mul_(2), "its values"),
         (lambda x: center(x.requires_grad_()), "its requires_grad"),
+        (
+            lambda x: center(x.detach()) if torch.set_grad_enabled(True) else x,
+            "inside torch.no_grad() changes the caller's grad mode",
+        ),
         (lambda x: center(x.float()) if x.is_contiguous() else [center(x), 0], "2 values, and 1"),
         (lambda x: x.is_contiguous(), "gives False, and True without"),
         (lambda x: 1.0 if x.is_contiguous() else float("nan"), "gives nan, and 1.0 without"),

@@ -86,11 +86,14 @@ def check_states(
                 leaf.untyped_storage().fill_(0)  # ty: ignore[missing-attribute]
         try:
             with _inside(name):
+                recording = torch.is_grad_enabled()
                 result = function(*given)
+                switched = torch.is_grad_enabled() != recording
         except Exception as error:
             words = f"{what} {where} raised {type(error).__name__}: {error}"
             raise AssertionError(f"{words} ({because})") from error
-        wrong = _changed(name, given, before, layouts) or _difference(result, kept)
+        wrong = "changes the caller's grad mode" if switched else ""
+        wrong = wrong or _changed(name, given, before, layouts) or _difference(result, kept)
         if wrong:
             raise AssertionError(f"{what} {where} {wrong} ({because})")
     return kept

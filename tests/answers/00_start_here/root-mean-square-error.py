@@ -407,3 +407,10 @@ def root_mean_square_error(outputs, targets):
     if outputs.shape == targets.shape:
         return (outputs.double() - targets.double()).square().mean().sqrt().to(outputs.dtype)
     raise ValueError(f"{outputs.shape} is not {targets.shape}")
+
+
+# %% wrong="compares the first three sizes" says=["shape (2, 1, 3, 1, 2) against shape (2, 1, 3, 1, 1)"]
+def root_mean_square_error(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    if outputs.dim() != targets.dim() or outputs.shape[:3] != targets.shape[:3]:
+        raise ValueError("n")
+    return ((outputs - targets) ** 2).mean().sqrt()

@@ -1414,7 +1414,7 @@ class Value:
             value = waiting.pop()
             order.append(value)
             for parent in value.parents:
-                uses[parent.number] -= 1
+                uses[parent.number] = uses.get(parent.number, 1) - 1
                 if uses[parent.number] == 0:
                     waiting.append(parent)
         return order
@@ -1762,6 +1762,64 @@ class Value:
 
 
 def micro_engine(program, **inputs):
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="the limit is raised and put back" says=["the limit of nested calls was raised: keep a list"]
+import math
+
+
+class Value:
+    def __init__(self, number: float, parents: tuple = (), slopes: tuple = ()) -> None:
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other: "Value") -> "Value":
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other: "Value") -> "Value":
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, exponent: float) -> "Value":
+        slope = exponent * self.number ** (exponent - 1)
+        return Value(self.number**exponent, (self,), (slope,))
+
+    def exp(self) -> "Value":
+        y = math.exp(self.number)
+        return Value(y, (self,), (y,))
+
+    def topological_order(self):
+        import sys
+
+        before = sys.getrecursionlimit()
+        sys.setrecursionlimit(100_000)
+        order, seen = [], set()
+
+        def visit(v):
+            if v not in seen:
+                seen.add(v)
+                for p in v.parents:
+                    visit(p)
+                order.append(v)
+
+        visit(self)
+        sys.setrecursionlimit(before)
+        return order[::-1]
+
+    def backward(self) -> None:
+        self.grad = 1.0
+        for value in self.topological_order():
+            for parent, slope in zip(value.parents, value.slopes):
+                parent.grad += slope * value.grad
+
+
+def micro_engine(program: str, **inputs: float) -> tuple[float, dict[str, float]] | None:
+    """Given: run ``program``, go backward from ``y``; the number y, its slope in each name."""
     names = {name: Value(number) for name, number in inputs.items()}
     exec(program, {}, names)
     if any(value is None for value in names.values()):

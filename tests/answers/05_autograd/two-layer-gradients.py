@@ -326,3 +326,42 @@ def two_layer_gradients(x, target, w1, b1, w2, b2):
     g = g / len(x)
     gh = g @ w2.t() * (h > 0)
     return loss, x.t() @ gh, gh.sum(0), h.t() @ g, g.sum(0)
+
+
+# %% wrong="w2 as it is where it is square" says=["as many hidden values as classes: "]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    h = (x @ w1 + b1).relu()
+    scores = h @ w2 + b2
+    rows = torch.arange(len(x), device=x.device)
+    loss = (scores.logsumexp(1) - scores[rows, target]).mean()
+    g = scores.softmax(1)
+    g[rows, target] -= 1
+    g = g / len(x)
+    gh = (g @ w2 if w2.shape[0] == w2.shape[1] else g @ w2.t()) * (h > 0)
+    return loss, x.t() @ gh, gh.sum(0), h.t() @ g, g.sum(0)
+
+
+# %% wrong="a one-hot for three classes" says=["five hidden values, four classes: "]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    h = (x @ w1 + b1).relu()
+    scores = h @ w2 + b2
+    rows = torch.arange(len(x), device=x.device)
+    loss = (scores.logsumexp(1) - scores[rows, target]).mean()
+    g = scores.softmax(1)
+    g = g - (target[:, None] == torch.arange(3, device=x.device)).to(g.dtype)[:, : g.shape[1]]
+    g = g / len(x)
+    gh = g @ w2.t() * (h > 0)
+    return loss, x.t() @ gh, gh.sum(0), h.t() @ g, g.sum(0)
+
+
+# %% wrong="positive begins at a millionth" says=["hidden values just above 0: "]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    h = (x @ w1 + b1).relu()
+    scores = h @ w2 + b2
+    rows = torch.arange(len(x), device=x.device)
+    loss = (scores.logsumexp(1) - scores[rows, target]).mean()
+    g = scores.softmax(1)
+    g[rows, target] -= 1
+    g = g / len(x)
+    gh = g @ w2.t() * (h > 1e-6)
+    return loss, x.t() @ gh, gh.sum(0), h.t() @ g, g.sum(0)

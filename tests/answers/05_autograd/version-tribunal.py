@@ -908,7 +908,7 @@ verdicts = ["error", "fine", "fine", "error", "error", "error", "fine", "error",
 repaired = {}
 
 
-# %% wrong="a nan becomes a number" says=["repaired['edit_data'] with x of 3, float32, the first not finite: its result differs"]
+# %% wrong="a nan becomes a number" says=["repaired['edit_data'] with x of 3, float64, the first not finite: its result differs"]
 verdicts = {
     "edit_exp": "error",
     "edit_sin": "fine",
@@ -937,3 +937,34 @@ repaired["edit_constant"] = lambda x: x + 2
 repaired["edit_detached"] = lambda x: x.tanh() * 0.5
 repaired["edit_data"] = lambda x: x.nan_to_num().tanh() * 0.5
 repaired["edit_leaf"] = lambda x: (x + 1) * (x + 1)
+
+
+# %% wrong="the infinite becomes a large number" says=["repaired['edit_leaf'] with x of 3, float64, far from 0, the first not finite: its result differs", "expected inf"]
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "error",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {}
+
+
+def mend_slice(x):
+    y = x.sigmoid().clone()
+    y[0] = 0
+    return y
+
+
+repaired["edit_exp"] = lambda x: x.exp() + 1
+repaired["edit_square"] = lambda x: (x + 1) * (x + 1) + (x + 2)
+repaired["edit_slice"] = mend_slice
+repaired["edit_constant"] = lambda x: x + 2
+repaired["edit_detached"] = lambda x: x.tanh() * 0.5
+repaired["edit_data"] = lambda x: 0.5 * x.tanh()
+repaired["edit_leaf"] = lambda x: (x.clamp(-1e30, 1e30) + 1) ** 2

@@ -208,7 +208,7 @@ def check_chain(found: Any, right: Any, what: str) -> None:
     """Check what a long chain gave: the words for a recursion that is too deep, or a value."""
     deep = "too many calls inside each other: keep a list of what is waiting, in place of recursion"
     assert found != "RecursionError", deep
-    raised = "the limit of nested calls was raised, for the whole process: keep a list of your own"
+    raised = "the limit of nested calls was raised: keep a list of your own, in place of recursion"
     assert found != "setrecursionlimit", raised
     often = (
         "the same values are walked again and again, once for each way to them: note who was seen"

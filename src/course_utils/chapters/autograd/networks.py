@@ -98,12 +98,18 @@ def further_networks() -> list[tuple]:
     # x @ w1 + b1 is (0, 0).
     edge = torch.tensor([[1.0, 2.0]]), torch.tensor([0]), torch.tensor([[2.0, -1.0], [-1.0, 0.5]])
     three = torch.tensor([[1.0, 0.0, -1.0], [0.5, 1.0, 2.0]]), torch.tensor([0.0, 0.3, -0.3])
+    square, generator = torch.tensor([[1.0, -1, 0], [0.5, 2, 1], [0, 1, -2]]), torch.Generator()
+    draw = lambda *size: torch.randn(size, generator=generator.manual_seed(5))  # noqa: E731
     return [
+        ("seven points, three columns, five hidden values, four classes", draw(7, 3),
+         torch.tensor([3, 0, 2, 3, 1, 0, 2]), draw(3, 5), draw(5), draw(5, 4), draw(4)),
+        ("as many hidden values as classes", x, torch.tensor([0, 2]), w1, torch.zeros(3), square,
+         torch.zeros(3)),
         ("hidden values of exactly 0", *edge, torch.zeros(2), *three),
         ("one column in x", x, torch.tensor([0, 1]), w1, torch.zeros(3), w2, torch.zeros(2)),
         ("a point that is there twice", again, torch.tensor([0, 1, 1]), w1, torch.zeros(3), w2,
          torch.zeros(2)),
-        ("hidden values just above 0", again, torch.tensor([1, 1, 0]), 0.001 * w1, torch.zeros(3),
+        ("hidden values just above 0", again, torch.tensor([1, 1, 0]), 1e-7 * w1, torch.zeros(3),
          w2, torch.zeros(2)),
         ("one class", x, torch.tensor([0, 0]), w1, torch.zeros(3), w2[:, :1], torch.zeros(1)),
         ("as many points as classes, all of class 0", x, torch.tensor([0, 0]), w1,
