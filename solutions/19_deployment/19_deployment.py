@@ -123,12 +123,13 @@ print("edges off by less than a twentieth:  ", bool(off < 1 / 20))
 drawn.draw_detections(
     [drawn.picture_of(780 + n) for n in range(6)],
     list(zip(drawn.names_of(says[0][:6]), says[1][:6].tolist(), strict=True)),
-    "Six pictures of coloured shapes; a box drawn around the largest in each, its class above.",
+    "Six pictures of coloured shapes; in each a box around what it takes for the largest.",
 )
 
 # %% [markdown]
-# Keep that in mind, and watch how little it takes. The same detector, the same pictures; only that
-# the "server" opens them with another library, whose channels come blue first:
+# It isn't always right. What counts from here on is that it keeps saying the same, and little is
+# needed to change that. The same detector, the same pictures; only that the "server" opens them with
+# another library, whose channels come blue first:
 
 # %% topics=["flask-serving"]
 swapped = drawn.said_by(detector, exam.flip(1))
@@ -286,9 +287,8 @@ check_predictions(
 # ## 2. A file that can't do anything
 #
 # `weights_only` guards one reader. Which format leaves nothing to guard against? One that has no
-# instructions in it. **safetensors** is 8 bytes that say how long the header is, the header in JSON, and
-# the numbers. Read a tiny file by hand
-# (`from safetensors.torch import load, save`):
+# instructions in it. **safetensors** is 8 bytes that say how long the header is, the header in
+# JSON, and the numbers. Read a tiny file by hand (`from safetensors.torch import load, save`):
 
 # %%
 content = save({"bias": torch.tensor([7.0, 8.0]), "weight": torch.tensor([[1.0, 2, 3], [4, 5, 6]])})
@@ -327,9 +327,9 @@ print(refusal(lambda: load(files.pack(lie, bytes(8)))))
 print(refusal(lambda: load(content[:-3])))
 
 # %% [markdown]
-# What it can't know is what *you* expect. A file with other names, shapes or dtypes, or full of `nan`,
-# is a sound file. `load_state_dict` would notice names and shapes; a float16 it converts in silence, and
-# it takes any number:
+# What it can't know is what *you* expect. A file with other names, shapes or dtypes, or full of
+# `nan`, is a sound file. `load_state_dict` would notice names and shapes; a float16 it converts in
+# silence, and it takes any number:
 
 # %%
 odd = save({"weight": torch.tensor([[float("nan")]]).half(), "bias": torch.zeros(1)})
@@ -339,19 +339,25 @@ print(layer.load_state_dict(load(odd)), layer.weight)
 # %% [markdown]
 # ### Exercise 19.2 — A loader that refuses ★★ · 15 min · 4 points
 #
-# Write `safe_files(content, wanted)`. `content` is the bytes of a safetensors file; `wanted` says what
-# has to be in it: for each name a tuple of shape and dtype, such as `{"bias": ((2,), torch.float32)}`;
-# dtypes are float32 (`F32`), float16 (`F16`) and int64 (`I64`). Return a dict from names to tensors, if
+# Write `safe_files(content, wanted)`, which takes a file only if it holds exactly what you expect.
 #
-# - the file is whole and its header is true: no byte is missing, none is left over, none belongs to two
-#   tensors;
+# - `content` is the bytes of a safetensors file.
+# - `wanted` says what has to be in it: for each name a tuple of shape and dtype, such as `{"bias":
+#   ((2,), torch.float32)}`; dtypes are float32 (`F32`), float16 (`F16`) and int64 (`I64`).
+#
+# Return a dict from names to tensors, if
+#
+# - the file is whole and its header is true: no byte is missing, none is left over, none belongs to
+#   two tensors;
 # - its names are those of `wanted`, none more and none less (`__metadata__` isn't a tensor's name);
 # - every shape and dtype is the wanted one;
 # - every number is finite.
 #
-# If anything is wrong, raise a `ValueError` that says what; never another exception. The tensors own their
-# memory: writing into them doesn't change `content`. You may use `load`, which raises a
-# `safetensors.SafetensorError` (and a `KeyError` for a dtype that PyTorch hasn't), or read the file by hand.
+# If anything is wrong, raise a `ValueError` that says what; never another exception. The tensors
+# own their memory: writing into them doesn't change `content`. You may use `load`, which raises a
+# `safetensors.SafetensorError` (and a `KeyError` for a dtype that PyTorch hasn't), or read the file
+# by hand.
+#
 # Example: the file above, cut short by a byte, raises a `ValueError`.
 
 
@@ -494,9 +500,13 @@ print("40 is halved", count[0].item(), "times until it is at most 1")
 # ### Exercise 19.3 — Refused, mended ★★ · 20 min · 4 points · core
 #
 # Here are four programs. `torch.export` refuses each of them, because a Python statement asks for a
-# value. `export_it(program, *inputs)` computes the same, so that the export accepts it with a free
-# number of rows, and what was exported is right for every input. `x` is float32, (rows, 6), one row or
-# more; `n` is a 0-D int64 tensor. Leave `x` as it is. Where `crop` raises, yours may raise anything.
+# value. Mend them: `export_it(program, *inputs)` computes the same, so that the export accepts it
+# with a free number of rows, and what was exported is right for every input.
+#
+# - `x` is float32, (rows, 6), one row or more; `n` is a 0-D int64 tensor.
+# - Leave `x` as it is. Where `crop` raises, yours may raise anything.
+#
+# Example: `export_it("crop", x, torch.tensor(2))` gives the first two columns of `x`.
 
 
 # %% nbgrader={"grade_id": "refused-programs", "locked": true} tags=["to-be-read"]
@@ -570,8 +580,9 @@ with every_case() as case:
 # %% [markdown]
 # ## 4. What the tracer kept
 #
-# Why is `torch.export` so strict? Because the way before it wasn't. `torch.jit.trace` ran the function on
-# real tensors and wrote down what happened *this time*. Ask the first program of section 3:
+# Why is `torch.export` so strict? Because the way before it wasn't. `torch.jit.trace` ran the
+# function on real tensors and wrote down what happened *this time*. Ask the first program of
+# section 3:
 
 # %% topics=["torchscript-trace-script"] errata=["torchscript-deployment"] tags=["shows-deprecated", "shows-false"]
 traced = tracing.old_trace(night, torch.full((1, 6), 0.7))  # a bright one
@@ -599,10 +610,15 @@ print(str(caught[0].message)[:33])
 # %% [markdown]
 # ### Exercise 19.4 — What the tracer kept ★★ · 8 min · 2 points
 #
-# Eight functions were traced with `torch.ones(4)`. `dropout` is a module; it was traced in training mode,
-# and the *trace* was then put into eval mode by `.eval()`. Now each trace is called with
-# `torch.tensor([-1.0, -2.0])`. Write `"same"` if it gives what the function itself gives for that (the
-# module: in eval mode), `"other"` if it gives other numbers, `"error"` if it raises.
+# Eight functions were traced with `torch.ones(4)`. Now each trace is called with
+# `torch.tensor([-1.0, -2.0])`. Write
+#
+# - `"same"` if it gives what the function itself gives for that;
+# - `"other"` if it gives other numbers;
+# - `"error"` if it raises.
+#
+# `dropout` is a module; it was traced in training mode, and the *trace* was then put into eval mode
+# by `.eval()`. Compare it with the module in eval mode.
 
 # %% nbgrader={"grade_id": "traced-functions", "locked": true} tags=["to-be-read"]
 traced_functions = {
@@ -668,17 +684,17 @@ check_predictions(
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# For each, ask where Python got a number or a truth value of its own. Only what stays a tensor (or a
-# size that is handed on) is calculated again. `tracing.old_trace(traced_functions["sum"], torch.ones(4))`
-# lets you try.
+# For each, ask where Python got a number or a truth value of its own. Only what stays a tensor (or
+# a size that is handed on) is calculated again. `tracing.old_trace(traced_functions["sum"],
+# torch.ones(4))` lets you try.
 # </details>
 
 # %% [markdown]
 # ## 5. Another runtime: ONNX · core
 #
-# The exported program still wants PyTorch to run it, and PyTorch is large. **ONNX** is a file format for
-# lists of operators that many runtimes read: on servers, phones, in browsers, on chips. The exporter goes
-# by way of `torch.export`:
+# The exported program still wants PyTorch to run it, and PyTorch is large. **ONNX** is a file
+# format for lists of operators that many runtimes read: on servers, phones, in browsers, on chips.
+# The exporter goes by way of `torch.export`:
 
 # %% topics=["onnx-export"]
 path = folder / "detector.onnx"
@@ -693,8 +709,8 @@ weights = sum(p.numel() for p in detector.parameters()) * 4 // 1000
 print(round(path.stat().st_size, -4) // 1000, "kB, and the weights have", weights)
 
 # %% [markdown]
-# `external_data=False` puts the weights into the same file. (A file over 2 GB can't be written that way.) A
-# checker reads it, and ONNX Runtime runs it; the arrays are NumPy's:
+# `external_data=False` puts the weights into the same file. (A file over 2 GB can't be written that
+# way.) A checker reads it, and ONNX Runtime runs it; the arrays are NumPy's:
 
 # %% topics=["onnx-export"]
 import onnx
@@ -708,8 +724,8 @@ elsewhere = session.run(None, {"picture": exam.numpy()})
 print("agreement:", drawn.agreement(says, elsewhere))
 
 # %% [markdown]
-# No batch norm is left: an eval-mode one is a scaling, and the exporter multiplied it into the convolution.
-# That rounds elsewhere, and the numbers can't be equal to the last bit:
+# No batch norm is left: an eval-mode one is a scaling, and the exporter multiplied it into the
+# convolution. That rounds elsewhere, and the numbers can't be equal to the last bit:
 
 # %% tags=["shows-false"]
 difference = np.abs(elsewhere[0] - says[0].numpy()).max()
@@ -717,10 +733,10 @@ print("equal:", np.array_equal(elsewhere[0], says[0].numpy()))
 print("largest difference below 0.0001:", bool(difference < 1e-4))
 
 # %% [markdown]
-# Is that near enough? `1e-4` is a guess. A tolerance can be *justified*: float32 rounds, so PyTorch's own
-# float32 result is off by something. Measure that against float64. Two ways of adding the same numbers
-# up differ by about as much as each differs from the truth. A difference a hundred times larger is a
-# bug, however small it looks:
+# Is that near enough? `1e-4` is a guess. A tolerance can be *justified*: float32 rounds, so
+# PyTorch's own float32 result is off by something. Measure that against float64. Two ways of adding
+# the same numbers up differ by about as much as each differs from the truth. A difference a hundred
+# times larger is a bug, however small it looks:
 
 # %%
 exact = drawn.said_by(copy.deepcopy(detector).double(), exam.double())
@@ -767,17 +783,23 @@ print(refusal(lambda: compile("export(model, dummy data, xxxx.proto)", "a note",
 # %% [markdown]
 # ### Exercise 19.5 — Equal, and within what? ★★ · 15 min · 4 points · core
 #
-# Write `onnx_parity(model, x, path)`. `model` takes a float32 batch (n, 6) and returns a tuple of
-# tensors; some of its parts may be in training mode. Whatever their mode, export what the model is *in
-# eval mode* to the file `path`: input named `picture`, any number of rows (also when `x` has a single
-# row), one file. Then return a tuple of two floats, both in eval mode and over all outputs:
+# Write `onnx_parity(model, x, path)`: export a model, and say how far its file is from it.
+#
+# - `model` takes a float32 batch (n, 6) and returns a tuple of tensors; some of its parts may be in
+#   training mode.
+# - Whatever their mode, export what the model is *in eval mode* to the file `path`: input named
+#   `picture`, any number of rows (also when `x` has a single row), one file.
+# - Leave the model as it is: weights, dtype, the mode of each part.
+#
+# Then return a tuple of two floats, both in eval mode and over all outputs:
 #
 # - the largest absolute difference between ONNX Runtime's outputs and the model's, for `x`;
 # - `own_error`, the largest between the model's float32 outputs and those of a float64 copy of it.
 #
-# Leave the model as it is: weights, dtype, the mode of each part. `runner(path)` is a function that runs
-# the file on a tensor or array and returns a list of arrays. For the detector above, the two are
-# `difference` and `own_error` (if they looked at the boxes, too).
+# `runner(path)` is a function that runs the file on a tensor or array and returns a list of arrays.
+#
+# Example: for the detector above, the two are `difference` and `own_error` (if they looked at the
+# boxes, too).
 
 # %% nbgrader={"grade_id": "try-onnx", "locked": true}
 runner = onnx_files.runner
@@ -834,9 +856,10 @@ with every_case() as case:
 # %% [markdown]
 # ## 6. No Python at all
 #
-# A robot or a game may have no Python, and no room for a runtime that reads graphs. AOTInductor compiles
-# an exported program *ahead of time* into a library; a C++ program loads it with five lines. It takes a
-# C++ compiler and two minutes, so it runs only if you set `COURSE_CPP=1` before you start Jupyter.
+# A robot or a game may have no Python, and no room for a runtime that reads graphs. AOTInductor
+# compiles an exported program *ahead of time* into a library; a C++ program loads it with a few
+# lines. It takes a C++ compiler and two minutes, so it runs only if you set `COURSE_CPP=1` before
+# you start Jupyter.
 
 # %% topics=["cpp-inference"]
 print(cpp.MAIN[cpp.MAIN.index("  torch::inductor") : cpp.MAIN.index("  std::FILE* out")])
@@ -863,8 +886,8 @@ else:
 # ## 7. Before the model: the other transform · core
 #
 # The model is the same everywhere now. But what reaches it? In training, a picture went through
-# `prepare`: RGB, 32 by 32 with antialiasing, 0 to 1. On the server someone writes that again, in another
-# library, from memory. Each of four small departures raises no error:
+# `prepare`: RGB, 32 by 32 with antialiasing, 0 to 1. On the server someone writes that again, in
+# another library, from memory. Each of four small departures raises no error:
 
 
 # %%
@@ -898,14 +921,14 @@ show(
 )
 
 # %% [markdown]
-# The detector was trained on the first. The fourth fault shows only for pictures of another *mode*: grey
-# (`L`), with a palette (`P`), with transparency (`RGBA`). Code that was tried on RGB pictures raises there,
-# or takes indices for brightness.
+# The detector was trained on the first. The fourth fault shows only for pictures of another *mode*:
+# grey (`L`), with a palette (`P`), with transparency (`RGBA`). Code that was tried on RGB pictures
+# raises there, or takes indices for brightness.
 #
-# A **parity test** finds such faults before a customer does: feed both transforms the same pictures, and
-# compare. With photographs it says only *that* they differ. With pictures made for it, it says *where*.
-# A plain colour, already 32 by 32, can't be spoilt by resizing. Watch it find the channel order, through a
-# scale of 0 to 255:
+# A **parity test** finds such faults before a customer does: feed both transforms the same
+# pictures, and compare. With photographs it says only *that* they differ. With pictures made for
+# it, it says *where*. A plain colour, already 32 by 32, can't be spoilt by resizing. Watch it find
+# the channel order, through a scale of 0 to 255:
 
 # %%
 red = Image.new("RGB", (32, 32), (255, 0, 0))
@@ -914,26 +937,34 @@ print("training puts red into channel", drawn.prepare(red).mean((1, 2)).argmax()
 print("the server puts it into channel", suspect(red).mean((1, 2)).argmax().item())
 
 # %% [markdown]
-# It would be wrong to compare the numbers themselves here: they differ already by the scale, and the test
-# would call everything a channel fault. And resizing needs a tolerance: a server that calculates in float32
-# where Pillow rounds to whole bytes is off by a fraction of 1/255. That isn't a fault.
+# It would be wrong to compare the numbers themselves here: they differ already by the scale, and
+# the test would call everything a channel fault. And resizing needs a tolerance: a server that
+# calculates in float32 where Pillow rounds to whole bytes is off by a fraction of 1/255. That isn't
+# a fault.
 #
 # ### Exercise 19.6 — A parity test ★★★ · 25 min · 4 points · core
 #
-# Write `preprocess_parity(train, serve)`. Both take a PIL picture of any size and mode and return a float
-# tensor (3, 32, 32). `train` is right, with red first or blue first, whatever the range of its values (from
-# black to white, the same for all three channels). In both, black has the smaller number. `serve` does the
-# same up to rounding (differences below 0.02 of the range of `train`'s values), or has any of these faults,
-# perhaps several. Return the set of their names, empty if there is none:
+# Write `preprocess_parity(train, serve)`, which finds a server's faults. Both take a PIL picture of
+# any size and mode and return a float tensor (3, 32, 32), in which black has the smaller number.
+#
+# - `train` is right, with red first or blue first, whatever the range of its values (from black to
+#   white, the same for all three channels).
+# - `serve` does the same up to rounding (differences below 0.02 of the range of `train`'s values),
+#   or has any of these faults, perhaps several.
+#
+# Return the set of their names, empty if there is none:
 #
 # - `"channel order"`: its three channels come in the opposite order to `train`'s;
-# - `"scale"`: black and white have other values than in `train` (such as 0 to 255, or -1 to 1), in all
-#   three channels;
-# - `"antialias"`: it makes large pictures small by taking the nearest pixel, or by bilinear interpolation
-#   of four neighbours, where `train` averages over all the pixels that fall into one;
-# - `"mode"`: for a picture of mode `L`, `P` or `RGBA`, perhaps only one of them, it raises an exception
-#   or gives something else than for the same picture converted to RGB. With `RGBA` that may happen only
-#   where the picture is transparent, with `RGBA` and `P` only where a large picture is made small.
+# - `"scale"`: black and white have other values than in `train` (such as 0 to 255, or -1 to 1), in
+#   all three channels;
+# - `"antialias"`: it makes large pictures small by taking the nearest pixel, or by bilinear
+#   interpolation of four neighbours, where `train` averages over all the pixels that fall into one;
+# - `"mode"`: for a picture of mode `L`, `P` or `RGBA`, perhaps only one of them, it raises an
+#   exception or gives something else than for the same picture converted to RGB. With `RGBA` that
+#   may happen only where the picture is transparent, with `RGBA` and `P` only where a large picture
+#   is made small.
+#
+# Example: `preprocess_parity(drawn.prepare, suspect)` gives `{"channel order", "scale"}`.
 
 
 # %% nbgrader={"grade_id": "try-parity-test", "locked": true}
@@ -996,9 +1027,9 @@ for number in range(16):
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# Let every picture show one fault alone. Red, 32 by 32: the order. Black and white: the scale. Grey noise,
-# much larger than 32 by 32: the resizing, whatever the order. For the mode you don't need `train` at all:
-# compare `serve` with itself.
+# Let every picture show one fault alone. Red, 32 by 32: the order. Black and white: the scale. Grey
+# noise, much larger than 32 by 32: the resizing, whatever the order. For the mode you don't need
+# `train` at all: compare `serve` with itself.
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -1007,9 +1038,9 @@ for number in range(16):
 # </details>
 
 # %% [markdown]
-# **In practice.** Ship the transform with the model, in one file if you can, and run the parity test in CI on
-# the server's own code. Our server's transform is in `runtime.py` of this chapter's helpers; it knows
-# nothing of PyTorch:
+# **In practice.** Ship the transform with the model, in one file if you can, and run the parity
+# test in CI on the server's own code. Our server's transform is in `runtime.py` of this chapter's
+# helpers; it knows nothing of PyTorch:
 
 # %%
 theirs = np.stack([runtime.prepare(drawn.picture_of(780 + n)) for n in range(60)])
@@ -1035,8 +1066,9 @@ def naive_server(detect):
 
 
 # %% [markdown]
-# `WebServer`, a helper, sends the function to a separate process, which listens on this machine only and
-# ends with the notebook. `OnnxDetector` travels as the path of its file. PyTorch isn't even imported there.
+# `WebServer`, a helper, sends the function to a separate process, which listens on this machine
+# only and ends with the notebook. `OnnxDetector` travels as the path of its file. PyTorch isn't
+# even imported there.
 
 # %% topics=["flask-serving"]
 detect = runtime.OnnxDetector(folder / "detector.onnx")
@@ -1060,21 +1092,23 @@ with WebServer(naive_server, detect) as server:
     print("and the server grew by more than 150 MB:", server.peak_bytes() - before > 150e6)
 
 # %% [markdown]
-# The first two are the client's faults, and the server takes the blame, without a word about what was wrong.
-# The third is a **decompression bomb**: 81 million equal pixels pack into a few kilobytes, and decoding
-# unpacks them. A few of these at once, and the machine has no memory left. Four habits help:
+# The first two are the client's faults, and the server takes the blame, without a word about what
+# was wrong. The third is a **decompression bomb**: 81 million equal pixels pack into a few
+# kilobytes, and decoding unpacks them. A few of these at once, and the machine has no memory left.
+# Four habits help:
 #
-# 1. **Count while you read.** `await request.body()` reads whatever comes, for as long as it comes. A loop
-#    over `request.stream()` can stop at a limit, whatever `Content-Length` claimed.
-# 2. **Look at the size before you decode.** `Image.open` reads the header alone; `.size` is known, and no
-#    pixel is unpacked until `.convert`, `.load` or the like.
-# 3. **Name what you accept**: `Image.open(file, formats=("JPEG", "PNG"))`. Pillow knows dozens of formats;
-#    each is code that strangers can reach.
-# 4. **Don't work in the event loop.** While `detect` calculates inside an `async def`, nobody else is
-#    answered, not even a health check. `await run_in_threadpool(function, argument)` moves it to a thread.
+# 1. **Count while you read.** `await request.body()` reads whatever comes, for as long as it comes.
+#    A loop over `request.stream()` can stop at a limit, whatever `Content-Length` claimed.
+# 2. **Look at the size before you decode.** `Image.open` reads the header alone; `.size` is known,
+#    and no pixel is unpacked until `.convert`, `.load` or the like.
+# 3. **Name what you accept**: `Image.open(file, formats=("JPEG", "PNG"))`. Pillow knows dozens of
+#    formats; each is code that strangers can reach.
+# 4. **Don't work in the event loop.** While `detect` calculates inside an `async def`, nobody else
+#    is answered, not even a health check. `await run_in_threadpool(function, argument)` moves it to
+#    a thread.
 #
-# An error is reported by `raise HTTPException(413, "more than 50000 bytes")`; FastAPI answers with that status and
-# `{"detail": "more than 50000 bytes"}`. Try the first habit alone:
+# An error is reported by `raise HTTPException(413, "more than 50000 bytes")`; FastAPI answers with
+# that status and `{"detail": "more than 50000 bytes"}`. Try the first habit alone:
 
 
 # %%
@@ -1099,12 +1133,15 @@ with WebServer(counting_server, 1000) as server:
 # %% [markdown]
 # ### Exercise 19.7 — Serve it ★★★ · 30 min · 5 points · core
 #
-# Write `serve_it(detect, most_bytes, most_pixels)`, which returns a FastAPI application:
+# Write `serve_it(detect, most_bytes, most_pixels)`, which returns a FastAPI application that
+# strangers may call:
 #
 # - `GET /health` answers `{"status": "ok"}`;
-# - `POST /detect`: the body is the file's bytes, nothing around it. The answer is what `detect(picture)`
-#   returns, a dict; `detect` gets a PIL picture of mode RGB and blocks while it works. Two requests have to
-#   be able to run it at the same time.
+# - `POST /detect`: the body is the file's bytes, nothing around it. The answer is what
+#   `detect(picture)` returns, a dict.
+#
+# `detect` gets a PIL picture of mode RGB and blocks while it works. Two requests have to be able to
+# run it at the same time.
 #
 # | what is wrong | status |
 # | --- | --- |
@@ -1114,9 +1151,10 @@ with WebServer(counting_server, 1000) as server:
 # | `detect` raises a `ValueError`; the answer holds its words | 422 |
 # | `detect` raises anything else: a bug of ours | 500, as FastAPI does by itself |
 #
-# (Far beyond any limit, from 179 million pixels on, `Image.open` raises by itself: there 400 will do.)
-# All but the 500 answer with `{"detail": words}`. Exactly `most_bytes` and exactly `most_pixels` are allowed. The
-# application runs in another process, so import nothing there that you don't need.
+# - All but the 500 answer with `{"detail": words}`.
+# - Exactly `most_bytes` and exactly `most_pixels` are allowed. Far beyond any limit, from 179
+#   million pixels on, `Image.open` raises by itself: there 400 will do.
+# - The application runs in another process, so import nothing there that you don't need.
 
 
 # %% nbgrader={"grade_id": "try-server", "locked": true}
@@ -1180,19 +1218,20 @@ for name in said:
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# Three functions inside yours: `health`, an `async def` that reads the stream as above, and a plain one that
-# opens the picture and calls `detect`; the second hands its bytes to the third by `run_in_threadpool`.
+# Three functions inside yours: `health`, an `async def` that reads the stream as above, and a plain
+# one that opens the picture and calls `detect`; the second hands its bytes to the third by
+# `run_in_threadpool`.
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# Opening *and* decoding may raise nearly anything for damaged files, so catch `Exception` there, and only
-# there. The call of `detect` belongs in a separate `try` that catches `ValueError` alone. Mind that an
-# `HTTPException` is an `Exception` too.
+# Opening *and* decoding may raise nearly anything for damaged files, so catch `Exception` there,
+# and only there. The call of `detect` belongs in a separate `try` that catches `ValueError` alone.
+# Mind that an `HTTPException` is an `Exception` too.
 # </details>
 
 # %% [markdown]
-# The check sent what the table names. Now a thousand requests without any plan: damaged files, one after the
-# other, to a server made by your `serve_it` (as long as there is none, to the naive one).
+# The check sent what the table names. Now a thousand requests without any plan: damaged files, one
+# after the other, to a server made by your `serve_it` (as long as there is none, to the naive one).
 
 # %% tags=["nbval-ignore-output"]
 from collections import Counter
@@ -1228,14 +1267,15 @@ together = [number for when, number in rows if when <= first + wait][:most]
 print("the first batch starts at", first + wait, "with", together)
 
 # %% [markdown]
-# The wait counts from the *first* request of the batch. If each newcomer started the clock anew, a steady
-# trickle would never be answered. And a batch that is full starts at once.
+# The wait counts from the *first* request of the batch. If each newcomer started the clock anew, a
+# steady trickle would never be answered. And a batch that is full starts at once.
 #
-# In Python this is a coroutine that reads an `asyncio.Queue`. What is awaited with a limit is written
-# `await asyncio.wait_for(queue.get(), seconds)`; it raises `TimeoutError` when they have passed. An entry
-# of the queue is a pair `(x, future)`. Whoever asks awaits the future, and the worker fills it by
-# `future.set_result(y)` or `future.set_exception(error)`. Here is the naive worker, a batch of one each time.
-# The trials' clock belongs to the loop, `asyncio.get_running_loop().time()`, and jumps: no second is lost.
+# In Python this is a coroutine that reads an `asyncio.Queue`. What is awaited with a limit is
+# written `await asyncio.wait_for(queue.get(), seconds)`; it raises `TimeoutError` when they have
+# passed. An entry of the queue is a pair `(x, future)`. Whoever asks awaits the future, and the
+# worker fills it by `future.set_result(y)` or `future.set_exception(error)`. Here is the naive
+# worker, a batch of one each time. The trials' clock belongs to the loop,
+# `asyncio.get_running_loop().time()`, and jumps: no second is lost.
 
 
 # %%
@@ -1249,9 +1289,9 @@ said = batching.try_batching(naive_worker, "three come in time")
 print("calls of predict, each with its time:", said["calls"])
 
 # %% [markdown]
-# Batches have a risk that single requests haven't. One bad picture makes `predict` raise, and everyone in the
-# batch would get that error. And a client that has hung up has cancelled its future. To fill it then is an
-# `InvalidStateError` that ends the worker, and with it the service:
+# Batches have a risk that single requests haven't. One bad picture makes `predict` raise, and
+# everyone in the batch would get that error. And a client that has hung up has cancelled its
+# future. To fill it then is an `InvalidStateError` that ends the worker, and with it the service:
 
 # %%
 said = batching.try_batching(naive_worker, "one is cancelled while it waits")
@@ -1263,21 +1303,21 @@ print(
 # %% [markdown]
 # ### Exercise 19.8 — A queue that batches ★★★ · 25 min · 5 points
 #
-# Write `dynamic_batching(queue, predict, most, wait)`, a coroutine that serves for ever, until it is
-# cancelled (then it ends). `predict(list of x)` returns a list of results in the same order; call it
-# directly. It takes no time worth mentioning.
+# Write `dynamic_batching(queue, predict, most, wait)`, a coroutine that answers the requests of a
+# queue in batches. It serves for ever, until it is cancelled (then it ends). `predict(list of x)`
+# returns a list of results in the same order; call it directly. It takes no time worth mentioning.
 #
-# - A batch begins with the first request that is there, cancelled or not. It starts when it holds `most`
-#   requests, or `wait` seconds after that first one was taken from the queue, with what came until then, in
-#   order of arrival. What is in the queue already joins without waiting; with `wait=0` a batch may be one
-#   request.
+# - A batch begins with the first request that is there, cancelled or not. It starts when it holds
+#   `most` requests, or `wait` seconds after that first one was taken from the queue, with what came
+#   until then, in order of arrival.
+# - What is in the queue already joins without waiting; with `wait=0` a batch may be one request.
 # - When a batch starts, requests whose future is cancelled are left out. If none is left, `predict`
 #   isn't called.
-# - If `predict` raises, the sound requests of that batch still get their results, and each poisoned one
-#   gets its own error (call `predict` for each alone). The service continues.
+# - If `predict` raises, the sound requests of that batch still get their results, and each poisoned
+#   one gets its own error (call `predict` for each alone). The service continues.
+# - Measure time by `asyncio` alone.
 #
-# Measure time by `asyncio` alone. Example: `most=8, wait=0.1`, requests at 0, 0.02 and 0.07 s: one batch
-# of three, at 0.1 s.
+# Example: `most=8, wait=0.1`, requests at 0, 0.02 and 0.07 s: one batch of three, at 0.1 s.
 
 
 # %% nbgrader={"grade_id": "try-queue", "locked": true}
@@ -1341,23 +1381,24 @@ with every_case() as case:
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# Two nested loops: the outer one for ever, beginning with `await queue.get()`; the inner one until the batch is
-# full or its time is over. How many seconds are left is different each time round.
+# Two nested loops: the outer one for ever, beginning with `await queue.get()`; the inner one until
+# the batch is full or its time is over. How many seconds are left is different each time round.
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# `queue.get_nowait()` takes what is there already, and `queue.empty()` says whether there is anything.
-# `future.cancelled()` says whether its owner has given up. Catch `Exception`, not `BaseException`: to be
-# cancelled is a `BaseException`.
+# `queue.get_nowait()` takes what is there already, and `queue.empty()` says whether there is
+# anything. `future.cancelled()` says whether its owner has given up. Catch `Exception`, not
+# `BaseException`: to be cancelled is a `BaseException`.
 # </details>
 
 # %% [markdown]
 # ## 10. How much can it bear?
 #
-# What does batching buy? Measure with an **open load**: requests come at their own times, as from strangers,
-# whether or not earlier ones were answered. If a server needs s seconds for a request and works on one at a
-# time, it bears 1/s requests a second, no more; that can be **predicted**. At what load does the latency
-# double? The simulation below answers in exact numbers: 10 ms for a picture alone; 8 + 2·n ms for n together.
+# What does batching buy? Measure with an **open load**: requests come at their own times, as from
+# strangers, whether or not earlier ones were answered. If a server needs s seconds for a request
+# and works on one at a time, it bears 1/s requests a second, no more; that can be **predicted**. At
+# what load does the latency double? The simulation below answers in exact numbers: 10 ms for a
+# picture alone; 8 + 2·n ms for n together.
 
 # %%
 due = loads.arrivals(rate=50, count=2000)  # seconds, at random, 50 a second
@@ -1368,10 +1409,11 @@ done = loads.served_singly(due, 0.010)
 print("at 95 % of it:                 ", round((done - due).mean().item() * 1000), "ms")
 
 # %% [markdown]
-# Latency doesn't grow in proportion. It grows like 1/(1 − share), because requests come in clumps, and near
-# the limit there is no pause in which a queue could drain. The bend is called the **knee**. (For
-# equal service times s and a share ρ of the limit the mean is s·(1 + ρ / (2 − 2ρ)): doubled at ρ = 2/3.) Before the next
-# cell, predict the limit of the server that batches up to 16: 16 pictures in 8 + 2·16 = 40 ms.
+# Latency doesn't grow in proportion. It grows like 1/(1 − share), because requests come in clumps,
+# and near the limit there is no pause in which a queue could drain. The bend is called the
+# **knee**. (For equal service times s and a share ρ of the limit the mean is s·(1 + ρ / (2 − 2ρ)):
+# doubled at ρ = 2/3.) Before the next cell, predict the limit of the server that batches up to 16:
+# 16 pictures in 8 + 2·16 = 40 ms.
 
 # %%
 curves = {"one after the other": [], "batches up to 16": []}
@@ -1386,12 +1428,13 @@ for rate in (10, 30, 50, 70, 80, 90, 96, 104, 150, 200, 250, 300, 340, 370, 390)
 loads.draw_load(curves, {"one after the other": 1 / 0.010, "batches up to 16": 16 / 0.040})
 
 # %% [markdown]
-# Batching costs a few milliseconds at low load: the wait, and a batch's longer way. It moves the limit to four
-# times as many requests. Neither curve says anything beyond its limit: there the queue grows for as long as
-# you measure, and the server must refuse (status 503) or drown.
+# Batching costs a few milliseconds at low load: the wait, and a batch's longer way. It moves the
+# limit to four times as many requests. Neither curve says anything beyond its limit: there the
+# queue grows for as long as you measure, and the server must refuse (status 503) or drown.
 #
-# One law ties these numbers together, whatever the server does inside. **Little's law**: requests in flight, on
-# average = throughput × mean latency. Count on three requests: present from 0 to 2, from 1 to 3, from 2 to 6.
+# One law ties these numbers together, whatever the server does inside. **Little's law**: requests
+# in flight, on average = throughput × mean latency. Count on three requests: present from 0 to 2,
+# from 1 to 3, from 2 to 6.
 
 # %%
 came, gone = torch.tensor([0.0, 1, 2]), torch.tensor([2.0, 3, 6])
@@ -1402,22 +1445,25 @@ print("counted, on average:", round(present.mean().item(), 3))
 print("throughput × latency:", round((throughput * latency).item(), 3))
 
 # %% [markdown]
-# A trap in measuring: a client that sends the next request only when the last is answered (a *closed* loop)
-# is slowed down by the slow server. It sends fewer requests just when many would have suffered, and starts its
-# stopwatch late. Count latency from when a request was **due**.
+# A trap in measuring: a client that sends the next request only when the last is answered (a
+# *closed* loop) is slowed down by the slow server. It sends fewer requests just when many would
+# have suffered, and starts its stopwatch late. Count latency from when a request was **due**.
 #
 # ### Exercise 19.9 — Latency, honestly ★★ · 12 min · 3 points
 #
-# `load_test(due, sent, done)` gets three float64 tensors of shape (n,), n at least 1, in seconds: when each
-# request was due, when the client got round to sending it, when the answer was there. They are in no
-# particular order. Return a dict of four floats. The measurement lasts from the first request that was due to
-# the last answer.
+# Write `load_test(due, sent, done)`, which says what a server bore. It gets three float64 tensors
+# of shape (n,), n at least 1, in seconds: when each request was due, when the client got round to
+# sending it, when the answer was there. They are in no particular order. The measurement lasts from
+# the first request that was due to the last answer. Return a dict of four floats:
 #
 # - `"throughput"`: answers per second of that time;
 # - `"mean latency"`: in seconds, as those who had to wait felt it;
-# - `"p95"`: the latency that 95 % of the requests didn't exceed, by nearest rank: of the n sorted latencies
-#   the one at place ceil(0.95·n), counted from 1;
+# - `"p95"`: the latency that 95 % of the requests didn't exceed, by nearest rank: of the n sorted
+#   latencies the one at place ceil(0.95·n), counted from 1;
 # - `"in flight"`: how many requests were waiting for their answer, on average over that time.
+#
+# Example: the three requests above, each sent when it was due, give 0.5, 2.667, 4 and 1.333,
+# rounded.
 
 
 # %% nbgrader={"grade_id": "load-test", "solution": true}
@@ -1461,13 +1507,14 @@ for n in (2, 19, 21, 40, 101):
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# One of the three arguments isn't needed. For the last entry remember Little, or add up the latencies and
-# ask what share of the time that is. Rounding up in whole numbers: `-(-95 * n // 100)`.
+# One of the three arguments isn't needed. For the last entry remember Little, or add up the
+# latencies and ask what share of the time that is. Rounding up in whole numbers: `-(-95 * n //
+# 100)`.
 # </details>
 
 # %% [markdown]
-# The real server, for two seconds each at two rates. Its numbers depend on your machine, and on what else it
-# does; Little's law doesn't:
+# The real server, for two seconds each at two rates. Its numbers depend on your machine, and on
+# what else it does; Little's law doesn't:
 
 # %% tags=["nbval-ignore-output"]
 content = drawn.png_of(drawn.picture_of(783))
@@ -1481,9 +1528,10 @@ with WebServer(naive_server, detect) as server:
 # %% [markdown]
 # ## 11. Fewer bits
 #
-# The last move changes the numbers themselves. Weights and activations in eight bits are a quarter of the size,
-# and processors multiply more of them at a time. A float becomes a whole number by a **scale** (how much is one
-# step?) and a **zero point** (which whole number means 0?). Four activations between -1 and 2.5, by hand:
+# The last move changes the numbers themselves. Weights and activations in eight bits are a quarter
+# of the size, and processors multiply more of them at a time. A float becomes a whole number by a
+# **scale** (how much is one step?) and a **zero point** (which whole number means 0?). Four
+# activations between -1 and 2.5, by hand:
 
 # %%
 x, low, high = torch.tensor([-1.0, 0.0, 0.5, 2.5]), -1.0, 2.5
@@ -1494,10 +1542,10 @@ print("scale", round(scale, 5), "zero point", zero, "->", whole.tolist())
 print("back:", ((whole.int() - zero) * scale).round(decimals=3))
 
 # %% [markdown]
-# Half a step is lost at most, 0.007 here. Zero comes back as exactly zero: padding and ReLU are full of it.
-# **Weights** are spread around 0 and need no zero point: one scale for each row, `largest / 127`, whole numbers
-# from -127 to 127 (`int8`). Then a linear layer is a sum of products of whole numbers, and one multiplication at
-# the end. Naive, compact, library:
+# Half a step is lost at most, 0.007 here. Zero comes back as exactly zero: padding and ReLU are
+# full of it. **Weights** are spread around 0 and need no zero point: one scale for each row,
+# `largest / 127`, whole numbers from -127 to 127 (`int8`). Then a linear layer is a sum of products
+# of whole numbers, and one multiplication at the end. Naive, compact, library:
 
 # %%
 weight, bias = torch.tensor([[0.5, -1.0, 0.25, 0.1]]), torch.tensor([0.2])
@@ -1513,19 +1561,26 @@ wrong = (whole.int() * ints).sum(1)
 print("zero point forgotten:", round((wrong * scale * step[:, 0] + bias).item(), 3))
 
 # %% [markdown]
-# Without subtracting the zero point, every activation would be too large by 73 steps. Products of two 8-bit
-# numbers don't fit into eight bits, nor do their sums into sixteen: the sum needs `int32`.
+# Without subtracting the zero point, every activation would be too large by 73 steps. Products of
+# two 8-bit numbers don't fit into eight bits, nor do their sums into sixteen: the sum needs
+# `int32`.
 #
 # ### Exercise 19.10 — A layer in whole numbers ★★ · 15 min · 3 points
 #
-# Write `quantised_inference(x, weight, bias, low, high)`. `x` is float32, (n, in), n may be 0; `weight` is
-# float32, (out, in); `bias` float32, (out,). Calibration found that activations are between `low` ≤ 0 and
-# `high` ≥ 0 (floats, not both 0). What lies beyond is clamped. Quantise `x` and `weight` as above: one scale and
-# zero point for all of `x`, one scale for each row of `weight`, rounding to the nearest. A row of zeros has the
-# scale 1. Return
+# Write `quantised_inference(x, weight, bias, low, high)`: a linear layer in whole numbers.
+#
+# - `x` is float32, (n, in), n may be 0; `weight` is float32, (out, in); `bias` float32, (out,).
+# - Calibration found that activations are between `low` ≤ 0 and `high` ≥ 0 (floats, not both 0).
+#   What lies beyond is clamped.
+# - Quantise `x` and `weight` as above: one scale and zero point for all of `x`, one scale for each
+#   row of `weight`, rounding to the nearest. A row of zeros has the scale 1.
+#
+# Return
 #
 # - `total`, int32, (n, out): sums of products of whole numbers, the zero point subtracted;
 # - `y`, float32, (n, out): what they are worth, plus the bias.
+#
+# Example: the layer above, for `x[None]`, gives the total -1154 and 0.075, rounded.
 
 
 # %% nbgrader={"grade_id": "quantised-inference", "solution": true}
@@ -1562,13 +1617,14 @@ with every_case() as case:
 # %% [markdown]
 # <details><summary>Hint</summary>
 #
-# Clamp while the numbers are still floats: `uint8` wraps around. Between `x` (n, in) and `ints` (out, in),
-# `[:, None]` lets both dimensions meet. The steps belong to the columns of `total`.
+# Clamp while the numbers are still floats: `uint8` wraps around. Between `x` (n, in) and `ints`
+# (out, in), `[:, None]` lets both dimensions meet. The steps belong to the columns of `total`.
 # </details>
 
 # %% [markdown]
-# ONNX Runtime does this to the whole detector: it watches calibration pictures flow through the file, notes `low`
-# and `high` everywhere, and writes a new file. Three numbers decide whether that was worth it:
+# ONNX Runtime does this to the whole detector: it watches calibration pictures flow through the
+# file, notes `low` and `high` everywhere, and writes a new file. Three numbers decide whether that
+# was worth it:
 
 # %% topics=["model-compression-projects"] tags=["nbval-ignore-output"]
 calibration = pictures[:200].cpu()
@@ -1582,24 +1638,24 @@ print(f"agreement: {drawn.agreement(says, in_int8):.0%}")
 
 # %% tags=["nbval-ignore-output"]
 figure, axes = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
-edges = (torch.from_numpy(in_int8[1]) - says[1]).abs().flatten() * 64
+edges = (torch.from_numpy(in_int8[1]) - says[1]).abs().flatten() * 32
 axes[0].hist(edges.numpy(), bins=30, color="#0072b2")
-axes[0].axvline(1, color="#b04500", ls="--")
-axes[0].set(xlabel="an edge moved by … of 64 parts", ylabel="edges of 240", title="boxes")
+axes[0].axvline(0.5, color="#b04500", ls="--")
+axes[0].set(xlabel="pixels that an edge moved", ylabel="edges of 240", title="boxes")
 axes[1].scatter(says[0].flatten(), in_int8[0].flatten(), s=8, color="#00805c")
 axes[1].axline((0, 0), slope=1, color="#6e6e78", lw=0.8)
 axes[1].set(xlabel="score in float32", ylabel="score in int8", title="scores")
 show(
     figure,
-    "Left: how far edges moved in int8, most by less than one part of 64, the limit that counts "
-    "as the same. Right: scores in int8 over scores in float32, close to the diagonal.",
+    "Left: how far edges moved in int8, most less than half a pixel, up to which they count as the "
+    "same (dashed). Right: scores in int8 over scores in float32, close to the diagonal.",
 )
 
 # %% [markdown]
-# Our detector loses little or nothing: its scores are far apart, and boxes move by a fraction of a pixel. Larger
-# models with rare, large activations lose more. Accuracy and agreement are two questions: a model may keep its
-# accuracy and still say something else for single pictures, some now right, some now wrong. Whoever was
-# served yesterday notices the second.
+# Our detector loses little or nothing: its scores are far apart, and boxes move by a fraction of a
+# pixel. Larger models with rare, large activations lose more. Accuracy and agreement are two
+# questions: a model may keep its accuracy and still say something else for single pictures, some
+# now right, some now wrong. Whoever was served yesterday notices the second.
 #
 # > **Then and now.** *"Quantise with `torch.quantization`, QNNPACK, `fuse_modules`."* That is deprecated.
 # > torchao quantises for PyTorch, ONNX Runtime its own files. Folding a batch norm into a convolution alone is
@@ -1617,8 +1673,8 @@ with warnings.catch_warnings(record=True) as caught:
 print("told to use torchao:", any("torchao" in str(one.message) for one in caught))
 
 # %% [markdown]
-# torchao swaps tensors inside modules and needs no file. It knows linear layers, not our convolutions, so here is
-# one linear layer:
+# torchao swaps tensors inside modules and needs no file. It knows linear layers, not our
+# convolutions, so here is one linear layer:
 
 # %% topics=["model-compression-projects"]
 with quiet():
@@ -1637,9 +1693,10 @@ print(
 # %% [markdown]
 # ## 12. Your server, your page
 #
-# Everything together: trained here, exported by `torch.export`, written to ONNX, served by your `serve_it` from a
-# process without PyTorch. `page.PAGE` is a page with a canvas. The server hands it out under `/`; draw a shape,
-# and the page posts it to `/detect` as a PNG file and paints the box that comes back.
+# Everything together: trained here, exported by `torch.export`, written to ONNX, served by your
+# `serve_it` from a process without PyTorch. `page.PAGE` is a page with a canvas. The server hands
+# it out under `/`; draw a shape, and the page posts it to `/detect` as a PNG file and paints the
+# box that comes back.
 
 # %% topics=["flask-serving"] tags=["nbval-ignore-output"]
 my_server = WebServer(*make, page=page.PAGE)  # ends with the kernel, or by my_server.stop()
@@ -1647,8 +1704,9 @@ print("yours" if solved else "the naive one, until you have solved 19.7", "at", 
 my_server.show()
 
 # %% [markdown]
-# (The address is of the machine that runs the notebook. If your browser is on another, JupyterLab passes the
-# page on.) Here the same page's request without a browser: a red circle on grey, drawn by hand.
+# (The address is of the machine that runs the notebook. If your browser is on another, JupyterLab
+# passes the page on.) Here the same page's request without a browser: a red circle on grey, drawn
+# by hand.
 
 # %% tags=["nbval-ignore-output"]
 from PIL import ImageDraw
@@ -1696,9 +1754,9 @@ for name in ("caffe2", "ts", "torch.utils.mobile_optimizer", "torch.export", "on
     print(f"{name:<28} is here:", find_spec(name) is not None)
 
 # %% [markdown]
-# `ts` was TorchServe's package. The mobile optimizer is still imported without a word, and what it makes, no
-# supported app can run. That a name can be imported doesn't mean that anyone looks after it: read the
-# project's own first page, and the date of its last release.
+# `ts` was TorchServe's package. The mobile optimizer is still imported without a word, and what it
+# makes, no supported app can run. That a name can be imported doesn't mean that anyone looks after
+# it: read the project's own first page, and the date of its last release.
 
 # %% [markdown]
 # ## Summary
@@ -1720,8 +1778,8 @@ for name in ("caffe2", "ts", "torch.utils.mobile_optimizer", "torch.export", "on
 # 2. Comparing models, and not what comes before them. The transform is part of the model.
 # 3. Believing whatever arrives: its length, its size, its kind. Count, look at the header, then decode.
 #
-# **Where to read more**: *torch.export* and *torch.onnx* in PyTorch's documentation, with their programming models;
-# the safetensors format description; ONNX Runtime's pages on quantisation; Pillow's on image file formats and
-# decompression bombs; Jacob and others (2018), *Quantization and Training of Neural Networks for Efficient
-# Integer-Arithmetic-Only Inference*; Little (1961), *A Proof for the Queuing Formula: L = λW*; Gil Tene's
-# talks on *coordinated omission*.
+# **Where to read more**: *torch.export* and *torch.onnx* in PyTorch's documentation, with their
+# programming models; the safetensors format description; ONNX Runtime's pages on quantisation;
+# Pillow's on image file formats and decompression bombs; Jacob and others (2018), *Quantization and
+# Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference*; Little (1961), *A
+# Proof for the Queuing Formula: L = λW*; Gil Tene's talks on *coordinated omission*.
