@@ -183,6 +183,9 @@ from torchvision.utils import make_grid
 
 x, y, x_validation, y_validation = digits()
 grid = make_grid(x[:16], nrow=8, padding=1, pad_value=0.5).cpu()
+print(tuple(grid.shape), "= 3 channels, 2 rows and 8 columns of 8 pixels, with frames of 1")
+
+# %% topics=["matplotlib-images"]
 figure, axes = plt.subplots(figsize=(6, 1.7))
 axes.imshow(grid.permute(1, 2, 0))
 for n, label in enumerate(y[:16].tolist()):
@@ -453,25 +456,20 @@ def histograms_that_tell(
 ) -> dict[str, float]:
     """Log histograms of parameters and of ReLUs' outputs; the share of dead units of each ReLU."""
     ### BEGIN SOLUTION
+    from contextlib import ExitStack
     from functools import partial
 
-    outputs, handles = {}, []
-    modes = {module: module.training for module in model.modules()}
+    outputs = {}
 
     def keep(name, module, args, output):
         outputs[name] = output.clone()
 
-    for name, module in model.named_modules():
-        if isinstance(module, nn.ReLU):
-            handles.append(module.register_forward_hook(partial(keep, name)))
-    try:
-        with torch.no_grad():
-            model.eval()(x)
-    finally:
-        for handle in handles:
-            handle.remove()
-        for module, mode in modes.items():
-            module.training = mode
+    with ExitStack() as stack, torch.no_grad():  # at its end it calls what it was given
+        for name, module in model.named_modules():
+            stack.callback(setattr, module, "training", module.training)
+            if isinstance(module, nn.ReLU):
+                stack.callback(module.register_forward_hook(partial(keep, name)).remove)
+        model.eval()(x)
     for name, parameter in model.named_parameters():
         writer.add_histogram(f"parameters/{name}", parameter, step)
     for name, output in outputs.items():
@@ -497,7 +495,8 @@ with every_case() as case:
 # <details><summary>Hint 1</summary>
 #
 # A forward hook on each ReLU keeps its output (chapter 07). Bind the name: a lambda in a loop looks
-# it up too late. Remove the hooks in a `finally`, which runs also where the model raises.
+# it up too late. Remove the hooks in a `finally`, which runs also where the model raises; so do the
+# callbacks of a `contextlib.ExitStack`.
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -719,8 +718,8 @@ with every_case() as case:
 # %%
 figure = visualization.draw_honest(two_settings())
 words = (
-    "Six plots: two bars of one height, a noisy loss, a validation loss far above the training loss, "
-    "five noisy accuracies, a validation loss that rises again, two tables of which A's is paler."
+    "Six plots: two bars of one height, a noisy loss, a validation loss far above the training "
+    "loss, five accuracies, a validation loss that rises again, two tables of which A's is paler."
 )
 show(figure, words)
 
@@ -986,6 +985,8 @@ chance, is_eight = weak.softmax(1)[:, 8].cpu(), (y_validation == 8).cpu()
 with SummaryWriter(logs / "eights") as writer:
     writer.add_pr_curve("eight", is_eight, chance, 0)
 print("always saying no would be right in", f"{1 - is_eight.float().mean():.0%}", "of the cases")
+
+# %% topics=["tensorboard-pr-curve"]
 figure, axes = plt.subplots(figsize=(6, 3.2))
 PrecisionRecallDisplay.from_predictions(is_eight, chance, ax=axes, name="the network")
 said = chance >= 0.5
@@ -1250,10 +1251,10 @@ def try_network_drawn(*arguments):
 def network_drawn(model: nn.Module, x: torch.Tensor) -> list[tuple[str, tuple, int, int]]:
     """A row (name, output shape, parameters, MACs) for each call of a module without children."""
     ### BEGIN SOLUTION
+    from contextlib import ExitStack
     from functools import partial
 
-    rows, handles = [], []
-    modes = {module: module.training for module in model.modules()}
+    rows = []
 
     def note(name, module, args, output):
         each = 0  # products behind one output
@@ -1264,17 +1265,12 @@ def network_drawn(model: nn.Module, x: torch.Tensor) -> list[tuple[str, tuple, i
         parameters = sum(p.numel() for p in module.parameters())
         rows.append((name, tuple(output.shape), parameters, output.numel() * each))
 
-    for name, module in model.named_modules():
-        if not list(module.children()):
-            handles.append(module.register_forward_hook(partial(note, name)))
-    try:
-        with torch.no_grad():
-            model.eval()(x)
-    finally:
-        for handle in handles:
-            handle.remove()
-        for module, mode in modes.items():
-            module.training = mode
+    with ExitStack() as stack, torch.no_grad():
+        for name, module in model.named_modules():
+            stack.callback(setattr, module, "training", module.training)
+            if not list(module.children()):
+                stack.callback(module.register_forward_hook(partial(note, name)).remove)
+        model.eval()(x)
     return rows
     ### END SOLUTION
 
@@ -1633,6 +1629,9 @@ show(figure, "Top: eight 5 x 5 filters. Bottom: where each fires on the cross an
 # %%
 typical = [network.features(x_shapes[y_shapes == c]).mean((0, 2, 3)) for c in range(3)]
 best = (network.head.weight * torch.stack(typical)).argmax(1).tolist()
+print("the unit that adds most:", dict(zip(SHAPES, best, strict=True)))
+
+# %%
 noise = torch.rand(1, 32, 32, generator=torch.Generator().manual_seed(0)).to(device)
 dreams = [visualization.climb(network.features, noise, unit, 40, 1.0) for unit in best]
 figure, axes = plt.subplots(1, 4, figsize=(8, 2.4), layout="constrained")
@@ -1641,15 +1640,15 @@ for ax, dream, word in zip(axes, [noise, *dreams], ["the start", *SHAPES], stric
     ax.set(title=word, xticks=[], yticks=[])
 show(
     figure,
-    "Noise at the start; for disk and for cross one and the same lattice of diagonals, for square "
-    "a bright cloud.",
+    "Noise at the start; for disk and for cross the same lattice of diagonals, for square a bright "
+    "cloud.",
 )
 
 # %% [markdown]
 # Each map has its own scale, written below it: the third filter fires most, on both shapes; others
 # fire on edges, or hardly at all. The dreams are textures rather than shapes: a unit sees a small
-# patch, so it can't ask for a whole square. And look at *disk* and *cross*: one and the same unit adds
-# most to both. Is there no unit for disks? Look at the scores of single shapes:
+# patch, so it can't ask for a whole square. And look at *disk* and *cross*: two units, and both ask for
+# the same lattice. Is there no unit for disks? Look at the scores of single shapes:
 
 # %% tags=["nbval-ignore-output"]
 alone = torch.stack([draw_shape(kind, 16, 16) for kind in range(3)]).to(device)
@@ -1836,6 +1835,7 @@ def normalised(model: nn.Module) -> list[torch.Tensor]:
     ]
 
 
+# %%
 figure, axes = plt.subplots(1, 2, figsize=(8, 2.6), sharey=True, layout="constrained")
 for ax, choose, far in zip(axes, (make_direction, normalised), (0.1, 1.0), strict=True):
     alphas = torch.linspace(-far, far, 21).tolist()

@@ -1,7 +1,7 @@
 # %% [markdown]
 # Rules:
 #
-# - "It runs the model once"
+# - "runs the model once"
 # - "in eval mode"
 # - "a row for each call of a module that has no children"
 # - "**in the order of the calls**"
@@ -394,7 +394,7 @@ def network_drawn(model, x):
     return rows
 
 
-# %% wrong="runs the model twice" breaks="It runs the model once" says=["the model ran 2 times; once is asked for"]
+# %% wrong="runs the model twice" breaks="runs the model once" says=["the model ran 2 times; once is asked for"]
 def network_drawn(model, x):
     modes = [(m, m.training) for m in model.modules()]
     names = {m: n for n, m in model.named_modules()}

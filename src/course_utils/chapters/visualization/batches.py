@@ -46,7 +46,8 @@ def seen_show_batch(answer: Callable, on_gpu: bool, images, labels, names, mean,
     finally:
         plt.close("all")
     if not isinstance(figure, plt.Figure):
-        return {"error": f"it returned {figure!r}, not the figure"}
+        what = "None" if figure is None else f"a {type(figure).__name__}"
+        return {"error": f"it returned {what}, not the figure"}
     shown, pictures = [axes for axes in figure.axes if axes.images], []
     for axes in shown:
         array = np.asarray(axes.images[0].get_array())
