@@ -651,3 +651,56 @@ def elastic(training, folder, rank, steps, every):
             }
             torch.save(state, f"{file}.part")
             os.replace(f"{file}.part", file)
+
+
+# %% wrong="three files, each renamed when it is there" says=["the number of the next step of another", "completed at one moment"]
+def elastic(training, folder, rank, steps, every):
+    folder = Path(folder)
+    parts = {"model": training.model, "optimizer": training.optimizer}
+    first = 0
+    if (folder / "next.pt").exists():
+        first = torch.load(folder / "next.pt")
+        for name, part in parts.items():
+            part.load_state_dict(torch.load(folder / f"{name}.pt"))
+    for step in range(first, steps):
+        training.run(step)
+        if (step + 1) % every == 0 and rank == 0:
+            for name, part in parts.items():
+                torch.save(part.state_dict(), folder / f"{name}.part")
+                os.replace(folder / f"{name}.part", folder / f"{name}.pt")
+            torch.save(step + 1, folder / "next.part")
+            os.replace(folder / "next.part", folder / "next.pt")
+
+
+# %% wrong="loads only where a step is left" says=["the model is as new: load what was saved"]
+def elastic(training, folder, rank, steps, every):
+    file, part = Path(folder) / "checkpoint.pt", Path(folder) / "part"
+    saved = torch.load(file) if file.exists() else {"next": 0}
+    if 0 < saved["next"] < steps:
+        training.model.load_state_dict(saved["model"])
+        training.optimizer.load_state_dict(saved["optimizer"])
+    for step in range(saved["next"], steps):
+        training.run(step)
+        if (step + 1) % every == 0 and rank == 0:
+            model, optimizer = training.model.state_dict(), training.optimizer.state_dict()
+            torch.save({"model": model, "optimizer": optimizer, "next": step + 1}, part)
+            part.replace(file)
+
+
+# %% wrong="the optimizer as it was before the step" says=["whose optimizer is a step behind its model"]
+def elastic(training, folder, rank, steps, every):
+    import copy
+
+    file, part, first = Path(folder) / "checkpoint.pt", Path(folder) / "part", 0
+    if file.exists():
+        saved = torch.load(file)
+        training.model.load_state_dict(saved["model"])
+        training.optimizer.load_state_dict(saved["optimizer"])
+        first = saved["next"]
+    for step in range(first, steps):
+        before = copy.deepcopy(training.optimizer.state_dict())
+        training.run(step)
+        if (step + 1) % every == 0 and rank == 0:
+            model = training.model.state_dict()
+            torch.save({"model": model, "optimizer": before, "next": step + 1}, part)
+            part.replace(file)

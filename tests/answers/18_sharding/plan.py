@@ -9,12 +9,14 @@
 # - "with the most samples"
 # - "If nothing fits, return `None`"
 # - "Return `(layout, samples)`"
+# - "a string and an `int`"
+# - "It stays as it is"
 # - "stage 3 takes 4 000 + 2 000"
 #
 # Admits:
 #
 # - "(exactly full fits)": exactly one sample
-# - "If several need the same": two layouts with the same seconds
+# - "if several need the same": two layouts with the same seconds
 # - "If nothing fits": nothing fits
 
 # %% wrong="the first that fits" breaks="those with the fewest seconds a sample" says=["the first layout that fits is not always the fastest"]
@@ -233,7 +235,7 @@ def plan(job):
     return best
 
 
-# %% wrong="takes what is used out of the caller's job" says=["`job` was changed"]
+# %% wrong="takes what is used out of the caller's job" breaks="It stays as it is" says=["`job` was changed"]
 def plan(job):
     P, W, L = job["parameters"], job["world_size"], job["largest"]
     S = -(-P // W)
@@ -378,6 +380,50 @@ def plan(job):
         if samples < 0:
             continue
         seconds = seconds_per_sample(layout, max(samples, 1), job)
+        if best is None or seconds < best[0]:
+            best = seconds, layout, samples
+    return best and best[1:]
+
+
+# %% wrong="the samples as a float" breaks="a string and an `int`" says=["the samples are an `int`, here of type float"]
+def plan(job):
+    P, W, L = job["parameters"], job["world_size"], job["largest"]
+    S = -(-P // W)
+    needs = {
+        "DDP": 16 * P,
+        "stage 1": 8 * P + 8 * S,
+        "stage 2": 4 * P + 12 * S,
+        "stage 3": 16 * S + 8 * L,
+    }
+    best = None
+    for layout, need in needs.items():
+        samples = min(float(job["batch"]), (job["budget"] - need) / job["sample"] // 1)
+        if samples < 1:
+            continue
+        seconds = seconds_per_sample(layout, samples, job)
+        if best is None or seconds < best[0]:
+            best = seconds, layout, samples
+    return best and best[1:]
+
+
+# %% wrong="on one rank always DDP" breaks="If nothing fits, return `None`" says=["one rank, and a byte too little", "does not fit"]
+def plan(job):
+    P, W, L = job["parameters"], job["world_size"], job["largest"]
+    if W == 1:
+        return "DDP", max(1, min(job["batch"], (job["budget"] - 16 * P) // job["sample"]))
+    S = -(-P // W)
+    needs = {
+        "DDP": 16 * P,
+        "stage 1": 8 * P + 8 * S,
+        "stage 2": 4 * P + 12 * S,
+        "stage 3": 16 * S + 8 * L,
+    }
+    best = None
+    for layout, need in needs.items():
+        samples = min(job["batch"], (job["budget"] - need) // job["sample"])
+        if samples < 1:
+            continue
+        seconds = seconds_per_sample(layout, samples, job)
         if best is None or seconds < best[0]:
             best = seconds, layout, samples
     return best and best[1:]

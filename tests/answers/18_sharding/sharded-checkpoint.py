@@ -2,6 +2,7 @@
 # Rules:
 #
 # - "with `dcp.save`"
+# - "No rank has room for a whole DTensor"
 # - "a path that may not exist yet"
 # - "fills `state`, in place"
 # - "from the **highest** step"
@@ -553,3 +554,17 @@ def newest_checkpoint(folder, state):
     if step >= 0:
         dcp.load(state, checkpoint_id=f"{folder}/{step}")
     return step
+
+
+# %% wrong="saves whole tensors" breaks="No rank has room for a whole DTensor" says=["gathers a whole tensor", "hand dcp.save the DTensors as they are"]
+def sharded_checkpoint(folder, step, state):
+    whole = {k: v.full_tensor() if isinstance(v, DTensor) else v for k, v in state.items()}
+    dcp.save(whole, checkpoint_id=os.path.join(folder, str(step)))
+
+
+def newest_checkpoint(folder, state):
+    steps = [int(p.parent.name) for p in Path(folder).glob("*/.metadata")]
+    if not steps:
+        return -1
+    dcp.load(state, checkpoint_id=os.path.join(folder, str(max(steps))))
+    return max(steps)

@@ -834,3 +834,51 @@ def sharded_optimizer(parameters, rank, world_size, options):
                 p.copy_(piece.view(p.shape))
 
     return step, adam
+
+
+# %% wrong="gradients stay switched off after a step" says=["gradients are still switched off after step()"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    sizes = [p.numel() for p in parameters]
+
+    def row(tensors):
+        flat = torch.cat([t.detach().flatten() for t in tensors])
+        return F.pad(flat, (0, -len(flat) % world_size))
+
+    mine = row(parameters).chunk(world_size)[rank].clone()
+    adam = torch.optim.Adam([mine], **options)
+
+    def step():
+        torch.set_grad_enabled(False)
+        mine.grad = torch.empty_like(mine)
+        dist.reduce_scatter_tensor(mine.grad, row([p.grad for p in parameters]))
+        mine.grad /= world_size
+        adam.step()
+        whole = torch.empty(len(mine) * world_size)
+        dist.all_gather_into_tensor(whole, mine)
+        for p, piece in zip(parameters, whole[: sum(sizes)].split(sizes)):
+            p.copy_(piece.view_as(p))
+
+    return step, adam
+
+
+# %% wrong="the rest of the row belongs to no rank" says=["the last 1 of 5 numbers did not move", "Round the length of a slice up"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    sizes = [p.numel() for p in parameters]
+    row = torch.cat([p.detach().flatten() for p in parameters])
+    n = len(row) // world_size
+    mine = row[rank * n : (rank + 1) * n].clone()
+    adam = torch.optim.Adam([mine], **options)
+
+    def step():
+        gradients = torch.cat([p.grad.flatten() for p in parameters])
+        dist.all_reduce(gradients)
+        mine.grad = gradients[rank * n : (rank + 1) * n] / world_size
+        adam.step()
+        parts = [torch.empty_like(mine) for _ in range(world_size)]
+        dist.all_gather(parts, mine)
+        row[: n * world_size] = torch.cat(parts)
+        with torch.no_grad():
+            for p, piece in zip(parameters, row.split(sizes)):
+                p.copy_(piece.view_as(p))
+
+    return step, adam

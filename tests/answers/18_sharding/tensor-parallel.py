@@ -959,3 +959,37 @@ class Leave(torch.autograd.Function):
 def tensor_parallel(x, up, down, bias):
     x.grad = None
     return Leave.apply(F.gelu(Enter.apply(x) @ up.T) @ down.T) + bias
+
+
+# %% wrong="the entry of the first call with this shape" says=["a later call, with other numbers in an x of the same shape"]
+entries = {}
+
+
+class Enter(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        grad = grad.clone()
+        dist.all_reduce(grad)
+        return grad
+
+
+class Leave(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, part):
+        whole = part.clone()
+        dist.all_reduce(whole)
+        return whole
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+def tensor_parallel(x, up, down, bias):
+    if x.shape not in entries:
+        entries[x.shape] = Enter.apply(x)
+    return Leave.apply(F.gelu(entries[x.shape] @ up.T) @ down.T) + bias

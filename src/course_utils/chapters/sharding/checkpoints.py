@@ -12,7 +12,7 @@ import torch.distributed.checkpoint as dcp
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import Shard, distribute_tensor
 
-from course_utils.chapters.sharding.jobs import attempt, local
+from course_utils.chapters.sharding.jobs import Sent, attempt, local
 from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
 
@@ -50,7 +50,12 @@ def run_saves(rank, world_size, sharded_checkpoint, folder, extra, steps, killed
             dcp.FileSystemWriter.write_data = write_and_die
         if step == steps[-1] and killed_in in ("table", "once"):
             dcp.FileSystemWriter.finish = lambda *_, **__: os._exit(1)
-        sharded_checkpoint(folder, step, state)
+        with Sent() as traffic:
+            sharded_checkpoint(folder, step, state)
+        assert "all_gather_into_tensor" not in traffic.names, (
+            "sharded_checkpoint gathers a whole tensor, as full_tensor() does, and no rank has "
+            "room for it: hand dcp.save the DTensors as they are"
+        )
         written = rank != 0 or bool(finished)  # rank 0 finishes a save
         _no_save_goes_on(written)
         _same_entries(state, held, "sharded_checkpoint")

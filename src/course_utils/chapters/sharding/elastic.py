@@ -195,6 +195,18 @@ def check_elastic(found, steps, every, trouble):
                 "the weights are those of a job that loads the model of one save and the optimizer "
                 "of another: a save of several files is completed at one moment"
             )
+            assert not (pairs and same(values, resumed(first, steps, at, at))), (
+                "the weights are those of a job that loads the model of one save and the number of "
+                "the next step of another: a save of several files is completed at one moment"
+            )
+            assert not (first and same(values, resumed(first, steps, first, first - 1))), (
+                "the weights are those of a job whose optimizer is a step behind its model: save "
+                "both after the step"
+            )
+        assert not died or ran[last] or not same(values, resumed(steps, steps, 0, 0)), (
+            "no step is left after the restart, and the model is as new: load what was saved then, "
+            "too"
+        )
         for n, (value, right) in enumerate(zip(values, truth, strict=True)):
             check_close(
                 value, right, f"parameter {n} on rank {rank} at the end", rtol=1e-4, atol=1e-5

@@ -9,7 +9,7 @@ import torch.distributed as dist
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from course_utils.chapters.sharding.jobs import Sent, Untouched, random_like
+from course_utils.chapters.sharding.jobs import Sent, Untouched, gradients_are_on, random_like
 from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
 
@@ -179,6 +179,7 @@ def _forward_and_backward(rank, fully_sharded, x, shards, sizes):
     apart = min(wholes) > max(len(x) * width for size in sizes for width in size)
     with LargeTensors(whole_matrices(sizes)) as large:
         out = fully_sharded(x, shards)
+        gradients_are_on("fully_sharded")
         is_tensor = isinstance(out, torch.Tensor)
         assert is_tensor, f"fully_sharded returned {out!r}, no tensor: is there an answer yet?"
         forward = {**ledger, "most": large.most, "large": large.alive() if apart else 0}

@@ -67,6 +67,14 @@ def _words_of(error: LaunchError) -> str:
     return re.sub(re.escape(tempfile.gettempdir()) + r"/\w+/?", "", words)
 
 
+def gradients_are_on(after: str) -> None:
+    """Fail where a call left grad mode off: the caller's next forward pass would have no graph."""
+    assert torch.is_grad_enabled(), (
+        f"gradients are still switched off after {after}, and the caller's next forward pass has "
+        "no graph: `with torch.no_grad():` puts them back"
+    )
+
+
 def random_like(shape: tuple, *seeds: int) -> torch.Tensor:
     """Normal numbers, the same for the same seeds."""
     seed = sum((7919**place) * (number + 1) for place, number in enumerate(seeds))

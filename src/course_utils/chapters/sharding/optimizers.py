@@ -7,7 +7,7 @@ import gc
 import torch
 import torch.nn as nn
 
-from course_utils.chapters.sharding.jobs import random_like
+from course_utils.chapters.sharding.jobs import gradients_are_on, random_like
 from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
 
@@ -61,6 +61,7 @@ def _train_once(rank, world_size, sharded_optimizer, shapes, steps, options, ano
         for n, parameter in enumerate(mine):
             parameter.grad = random_like(shapes[n], n, number, rank)
         step()
+        gradients_are_on("step()")
         for n, (listed, parameter) in enumerate(zip(parameters, mine, strict=True)):
             assert listed is parameter, (
                 f"parameter {n} did not move: change it in place; a new Parameter was put into "
@@ -171,6 +172,13 @@ def check_sharded_optimizer(found, world_size, shapes, steps, options):
     ]
     assert all(same), "the ranks end with different parameters: does each get the others' parts?"
     start = one_process(world_size, shapes, 0, options, sum)
+    rows = [torch.cat([p.flatten() for p in all_of]) for all_of in (found[0][0], truth, start)]
+    rest, many = len(rows[0]) % world_size, len(rows[0]) >= world_size
+    if rest and many and _close([rows[0][:-rest]], [rows[1][:-rest]]):
+        assert not torch.equal(rows[0][-rest:], rows[2][-rest:]), (
+            f"the last {rest} of {len(rows[0])} numbers did not move: is each in a rank's slice? "
+            "Round the length of a slice up, and pad the row"
+        )
     for n, values in enumerate(found[0][0]):
         name = f"parameter {n} of shape {tuple(shapes[n])} after {steps} steps"
         moved = not values.numel() or not torch.equal(values, start[n])

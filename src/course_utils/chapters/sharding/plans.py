@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 
-def why_not(found, right, job, seconds_per_sample) -> str:
-    """Words for what a plan breaks; empty where none of the rules explains it."""
-    if found is None or found == right:
+
+def why_not(found, right, job, seconds_per_sample, slips=None) -> str:
+    """Words for what a plan breaks, those of a known slip first; empty if no rule explains it."""
+    if found is None:
         return ""
     if not isinstance(found, tuple) or len(found) != 2:
         return "a plan is the pair (layout, samples), or None if nothing fits"
     layout, samples = found
+    if not isinstance(samples, Integral):
+        return f"the samples are an `int`, here of type {type(samples).__name__}"
     whole, shard = job["parameters"], -(-job["parameters"] // job["world_size"])
     need = {
         "DDP": 16 * whole,
@@ -17,10 +21,10 @@ def why_not(found, right, job, seconds_per_sample) -> str:
         "stage 2": 4 * whole + 12 * shard,
         "stage 3": 16 * shard + 8 * job["largest"],
     }
-    if layout not in need:
+    if layout not in list(need):
         return f"the layouts are {', '.join(need)}"
-    if isinstance(samples, float) and not samples.is_integer():
-        return "a rank takes whole samples"
+    if found == right or found in (slips or {}):
+        return (slips or {}).get(found, "")
     if samples < 1:
         return "no samples are no plan"
     if samples > job["batch"]:

@@ -7,7 +7,13 @@ import torch.nn.functional as F
 from torch.distributed.tensor import DTensor
 
 from course_utils.chapters.sharding.fully_sharded import some_of
-from course_utils.chapters.sharding.jobs import Sent, Untouched, local, random_like
+from course_utils.chapters.sharding.jobs import (
+    Sent,
+    Untouched,
+    gradients_are_on,
+    local,
+    random_like,
+)
 from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
 
@@ -36,23 +42,25 @@ def run_tensor_parallel(rank, world_size, tensor_parallel, sizes):
     other = (x.detach() + 1).requires_grad_()
     twice = torch.cat([x.detach(), x.detach()]).requires_grad_()
     try:
-        tensor_parallel(other, *leaves[1:])
+        later = local(tensor_parallel(other, *leaves[1:]).detach())
         longer = local(tensor_parallel(twice, *leaves[1:]).detach()).shape == (2 * len(x), sizes[3])
     except RuntimeError:
-        longer = False
+        later, longer = None, False
     # What the first evaluation returned, after calls with other numbers.
-    return *found, left, (again[1], added[1]), kept, longer
+    return *found, left, (again[1], added[1]), kept, later, longer
 
 
 def _forward_and_backward(tensor_parallel, leaves, sizes):
     with Sent() as traffic:
         y = tensor_parallel(*leaves)
+        gradients_are_on("tensor_parallel")
         is_tensor = isinstance(y, torch.Tensor)
         assert is_tensor, (
             f"tensor_parallel returned {y!r}, which isn't a tensor: is there an answer yet?"
         )
         forward = len(traffic.names)
-        assert tuple(y.shape) == (sizes[0], sizes[3]), f"y has shape {tuple(y.shape)}"
+        shape = sizes[0], sizes[3]
+        assert tuple(y.shape) == shape, f"y has shape {tuple(y.shape)}, expected {shape}"
         assert y.requires_grad, "y has no graph: autograd can't go back from it"
         (y.full_tensor() if isinstance(y, DTensor) else y).mul(
             random_like(y.shape, 90)
@@ -68,12 +76,14 @@ def check_tensor_parallel(found, world_size, sizes):
     assert not isinstance(found, str), found
     x, up, down, bias = (t.requires_grad_() for t in mlp_parts(sizes))
     truth, coefficients = F.gelu(x @ up.T) @ down.T + bias, random_like((sizes[0], sizes[3]), 90)
+    for_more = (F.gelu((x + 1) @ up.T) @ down.T + bias).detach()
     expected = torch.autograd.grad((truth * coefficients).sum(), (x, up, down, bias))
     wrong, slip_of_y = [], _slip_of_y([each[0] for each in found], truth, (x, up, down, bias))
-    for rank, (y, grads, forward, backward, others, left, later, kept, longer) in enumerate(found):
-        again, added = later
+    for rank, (*first, left, (again, added), kept, later, longer) in enumerate(found):
+        y, grads, forward, backward, others = first
         wrong += left[:2]
-        wrong.append(slip_of_y or _differs(y, truth.detach(), f"rank {rank}'s y"))
+        wrong_y = slip_of_y or _differs(y, truth.detach(), f"rank {rank}'s y")
+        wrong.append(wrong_y)
         mine = (up.chunk(world_size)[rank], down.chunk(world_size, 1)[rank])
         part = (F.gelu(x @ mine[0].T) @ mine[1].T * coefficients).sum()
         own = torch.autograd.grad(part, x)[0]
@@ -99,6 +109,11 @@ def check_tensor_parallel(found, world_size, sizes):
             wrong.append(
                 "after a first call one with twice as many rows fails, or gives too few: what does "
                 "a call keep for the next one?"
+            )
+        elif not wrong_y and _differs(later, for_more, "a later y"):
+            wrong.append(
+                "a later call, with other numbers in an x of the same shape, doesn't give their y: "
+                "what does a call keep for the next one?"
             )
         elif not torch.allclose(kept, y, 1e-4, 1e-5):
             wrong.append(
