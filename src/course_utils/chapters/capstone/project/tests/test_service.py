@@ -66,8 +66,8 @@ def test_shapes_are_found():
         assert status == 200, f"{len(found)} shapes were found, and the status is {status}"
         assert content == {"count": len(found), "shapes": wanted}, (
             f"{len(found)} shapes were found; the answer has the keys {sorted(content)}, and count "
-            f"{content.get('count')}: the list is that of find, in its order, unchanged and however "
-            "sure, and count is its length"
+            f"{content.get('count')}: the list is that of find, in its order, unchanged and "
+            "however sure, and count is its length"
         )
         assert finder.got == [((30, 20), "RGB")], f"find was called with {finder.got}"
 
@@ -83,7 +83,8 @@ def test_shapes_of_another_finder():
             "anything"
         ) from None
     assert status == 200, (
-        f"find gave dicts without a confidence: the status is {status}, and a dict may hold anything"
+        f"find gave dicts without a confidence: the status is {status}, and a dict may hold "
+        "anything"
     )
     assert content.get("count") == 3, (
         "find gave three dicts, of which one has a confidence: count is "
