@@ -344,9 +344,7 @@ assert isinstance(predict_leaf_and_grad, dict), "keep the dict, with an entry fo
 with every_case(at_most=10) as case:
     for name, guess in predict_leaf_and_grad.items():
         with case(name):
-            three = (
-                isinstance(guess, (tuple, list)) and [type(part) for part in guess] == [bool] * 3
-            )
+            three = isinstance(guess, (tuple, list)) and [*map(type, guess)] == [bool] * 3
             assert guess is None or three, f"{guess!r}? {form}"
 machine = {}
 for name, t in ten_tensors.items():
