@@ -1389,8 +1389,7 @@ custom_operator.register_autograd(
 
 @custom_operator.register_vmap
 def _(info, dims, x, decay):
-    if x.dim() == 1:
-        raise ValueError("vmap leaves no dimension of steps")
+    torch._check_value(x.dim() > 1, lambda: "vmap leaves no dimension of steps")
     return custom_operator(x.movedim(dims[0], 0), decay), 0
 
 

@@ -2543,3 +2543,98 @@ def allocator(trace):
         reserved = sum(b[0] for s in segments for b in s["blocks"])
         pairs.append((allocated, reserved))
     return pairs
+
+
+# %% wrong="floats for bytes" says=["bytes are whole numbers"]
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    MIB = 2**20
+    segments = []  # [small, blocks]
+    where, answer = {}, []
+    for step in trace:
+        if step[0] == "malloc":
+            size = -(-step[2] // 512) * 512
+            small = size <= MIB
+            fits = [
+                (blocks, block)
+                for kind, blocks in segments
+                if kind == small
+                for block in blocks
+                if not block[1] and block[0] >= size
+            ]
+            if not fits:
+                total = 2 * MIB if small else -(-size // (2 * MIB)) * 2 * MIB
+                blocks = [[total, False]]
+                segments.append((small, blocks))
+                fits = [(blocks, blocks[0])]
+            blocks, block = min(fits, key=lambda pair: pair[1][0])
+            rest = block[0] - size
+            if rest > (0 if small else MIB):
+                place = next(i for i, b in enumerate(blocks) if b is block)
+                blocks.insert(place + 1, [rest, False])
+                block[0] = size
+            block[0] = float(block[0])
+            block[1] = True
+            where[step[1]] = blocks, block
+        elif step[0] == "free":
+            blocks, block = where.pop(step[1])
+            block[1] = False
+            i = next(i for i, b in enumerate(blocks) if b is block)
+            if i + 1 < len(blocks) and not blocks[i + 1][1]:
+                block[0] += blocks.pop(i + 1)[0]
+            if i and not blocks[i - 1][1]:
+                blocks[i - 1][0] += blocks.pop(i)[0]
+        else:
+            segments = [(kind, blocks) for kind, blocks in segments if any(b[1] for b in blocks)]
+        everything = [b for _, blocks in segments for b in blocks]
+        answer.append((sum(n for n, used in everything if used), sum(n for n, _ in everything)))
+    return answer
+
+
+# %% wrong="the last of the oldest segment" says=["of several that are equal in a segment the first is taken"]
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    MIB = 2**20
+    segments = []  # [small, blocks]
+    where, answer = {}, []
+    for step in trace:
+        if step[0] == "malloc":
+            size = -(-step[2] // 512) * 512
+            small = size <= MIB
+            fits = [
+                (blocks, block)
+                for kind, blocks in segments
+                if kind == small
+                for block in blocks
+                if not block[1] and block[0] >= size
+            ]
+            if not fits:
+                total = 2 * MIB if small else -(-size // (2 * MIB)) * 2 * MIB
+                blocks = [[total, False]]
+                segments.append((small, blocks))
+                fits = [(blocks, blocks[0])]
+            blocks, block = min(
+                fits[::-1],
+                key=lambda pair: (
+                    pair[1][0],
+                    [i for i, s in enumerate(segments) if s[1] is pair[0]][0],
+                ),
+            )
+            rest = block[0] - size
+            if rest > (0 if small else MIB):
+                place = next(i for i, b in enumerate(blocks) if b is block)
+                blocks.insert(place + 1, [rest, False])
+                block[0] = size
+            block[1] = True
+            where[step[1]] = blocks, block
+        elif step[0] == "free":
+            blocks, block = where.pop(step[1])
+            block[1] = False
+            i = next(i for i, b in enumerate(blocks) if b is block)
+            if i + 1 < len(blocks) and not blocks[i + 1][1]:
+                block[0] += blocks.pop(i + 1)[0]
+            if i and not blocks[i - 1][1]:
+                blocks[i - 1][0] += blocks.pop(i)[0]
+        else:
+            segments = [(kind, blocks) for kind, blocks in segments if any(b[1] for b in blocks)]
+        everything = [b for _, blocks in segments for b in blocks]
+        answer.append((sum(n for n, used in everything if used), sum(n for n, _ in everything)))
+    return answer

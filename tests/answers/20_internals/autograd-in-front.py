@@ -3138,3 +3138,61 @@ def autograd_in_front(dispatcher, table):
     """Given: put your kernel in front of each operator of a table of slopes."""
     for operator, slopes in table.items():
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="two values alone are paid" says=["an operator of three values", "each value is paid"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(v.requires_grad for v in values):
+            result.requires_grad = True
+            result.keys = result.keys | {"Autograd"}
+            result.node = (slopes, values)
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    uses, stack, seen = {}, [result], {result}
+    while stack:
+        handle = stack.pop()
+        if handle.node is None:
+            continue
+        for v in handle.node[1]:
+            uses[v] = uses.get(v, 0) + 1
+            if v not in seen:
+                seen.add(v)
+                stack.append(v)
+    paid, ready = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while ready:
+            handle = ready.pop()
+            grad = paid.pop(handle, None)
+            if handle.node is None:
+                if grad is not None and handle.requires_grad:
+                    handle.grad = (
+                        grad if handle.grad is None else dispatcher.call("add", handle.grad, grad)
+                    )
+                continue
+            slopes, values = handle.node
+            if len(values) > 2:
+                values = values[:2]
+            shares = [None] * len(values)
+            if grad is not None:
+                shares = slopes(dispatcher.call, grad, handle, *values)
+            for v, share in zip(values, shares):
+                if share is not None and v.requires_grad:
+                    paid[v] = dispatcher.call("add", paid[v], share) if v in paid else share
+                uses[v] -= 1
+                if uses[v] == 0:
+                    ready.append(v)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))

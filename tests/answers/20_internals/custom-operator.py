@@ -1491,3 +1491,43 @@ def _(info, in_dims, x, decay):
     if x.dim() == 1:
         raise ValueError("needs a dimension of steps")
     return custom_operator(x, decay), 0
+
+
+# %% wrong="another name" says=["it is registered as internals::decayed_sum"]
+@torch.library.custom_op("internals::decaying_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.dim() == 0:
+        raise ValueError("needs a dimension of steps")
+    if not x.is_floating_point():
+        raise TypeError(f"floating dtypes only, not {x.dtype}")
+    wide = x if x.dtype == torch.float64 else x.float()
+    y = torch.empty(x.shape, dtype=wide.dtype, device=x.device)
+    total = torch.zeros(x.shape[:-1], dtype=wide.dtype, device=x.device)
+    for t in range(x.shape[-1]):
+        total = wide[..., t] + decay * total
+        y[..., t] = total
+    return y.to(x.dtype)
+
+
+@custom_operator.register_fake
+def _(x, decay):
+    return x.new_empty(x.shape)
+
+
+def setup_context(ctx, inputs, output):
+    ctx.decay = inputs[1]
+
+
+def slopes(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(slopes, setup_context=setup_context)
+
+
+@custom_operator.register_vmap
+def _(info, in_dims, x, decay):
+    x = x.movedim(in_dims[0], 0)
+    if x.dim() == 1:
+        raise ValueError("needs a dimension of steps")
+    return custom_operator(x, decay), 0

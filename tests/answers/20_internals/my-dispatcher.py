@@ -2241,3 +2241,200 @@ class Dispatcher:
 
 def my_dispatcher() -> Dispatcher:
     return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="inside a block what is missing is skipped" says=["inside a block, a key without an entry"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        self.priority = tuple(priority)
+        self.table = {}
+        self.skipped = 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        keys = set()
+        for value in values:
+            keys |= set(getattr(value, "keys", ()))
+        for key in self.priority[self.skipped :]:
+            if key not in keys:
+                continue
+            first = ()
+            if (operator, key) in self.table:
+                kernel = self.table[operator, key]
+            elif ("*", key) in self.table:
+                kernel = self.table["*", key]
+                first = (operator,)
+            else:
+                if self.skipped:
+                    continue
+                raise NotImplementedError(f"no kernel for {operator} under {key}")
+            if kernel is FALLTHROUGH:
+                continue
+            return kernel(*first, *values)
+        raise NotImplementedError(f"no key is left for {operator}")
+
+    @contextmanager
+    def below(self, key: str):
+        before = self.skipped
+        self.skipped = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.skipped = before
+
+
+def my_dispatcher() -> Dispatcher:
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="a kernel's own calls skip nothing" says=["inside a block, a kernel that calls another operator"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        self.priority = tuple(priority)
+        self.table = {}
+        self.skipped = 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        keys = set()
+        for value in values:
+            keys |= set(getattr(value, "keys", ()))
+        for key in self.priority[self.skipped :]:
+            if key not in keys:
+                continue
+            first = ()
+            if (operator, key) in self.table:
+                kernel = self.table[operator, key]
+            elif ("*", key) in self.table:
+                kernel = self.table["*", key]
+                first = (operator,)
+            else:
+                raise NotImplementedError(f"no kernel for {operator} under {key}")
+            if kernel is FALLTHROUGH:
+                continue
+            kept, self.skipped = self.skipped, 0
+            try:
+                return kernel(*first, *values)
+            finally:
+                self.skipped = kept
+        raise NotImplementedError(f"no key is left for {operator}")
+
+    @contextmanager
+    def below(self, key: str):
+        before = self.skipped
+        self.skipped = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.skipped = before
+
+
+def my_dispatcher() -> Dispatcher:
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="a value is hashed" says=["a list beside a handle"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        self.priority = tuple(priority)
+        self.table = {}
+        self.skipped = 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        keys = set()
+        for value in dict.fromkeys(values):
+            keys |= set(getattr(value, "keys", ()))
+        for key in self.priority[self.skipped :]:
+            if key not in keys:
+                continue
+            first = ()
+            if (operator, key) in self.table:
+                kernel = self.table[operator, key]
+            elif ("*", key) in self.table:
+                kernel = self.table["*", key]
+                first = (operator,)
+            else:
+                raise NotImplementedError(f"no kernel for {operator} under {key}")
+            if kernel is FALLTHROUGH:
+                continue
+            return kernel(*first, *values)
+        raise NotImplementedError(f"no key is left for {operator}")
+
+    @contextmanager
+    def below(self, key: str):
+        before = self.skipped
+        self.skipped = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.skipped = before
+
+
+def my_dispatcher() -> Dispatcher:
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="RuntimeErrors are taken for missing kernels" says=["an error of the kernel's passes through"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        self.priority = tuple(priority)
+        self.table = {}
+        self.skipped = 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        self.table[operator, key] = kernel
+
+    def call(self, operator: str, *values):
+        keys = set()
+        for value in values:
+            keys |= set(getattr(value, "keys", ()))
+        for key in self.priority[self.skipped :]:
+            if key not in keys:
+                continue
+            first = ()
+            if (operator, key) in self.table:
+                kernel = self.table[operator, key]
+            elif ("*", key) in self.table:
+                kernel = self.table["*", key]
+                first = (operator,)
+            else:
+                raise NotImplementedError(f"no kernel for {operator} under {key}")
+            if kernel is FALLTHROUGH:
+                continue
+            try:
+                return kernel(*first, *values)
+            except RuntimeError as e:
+                raise NotImplementedError(str(e)) from e
+        raise NotImplementedError(f"no key is left for {operator}")
+
+    @contextmanager
+    def below(self, key: str):
+        before = self.skipped
+        self.skipped = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.skipped = before
+
+
+def my_dispatcher() -> Dispatcher:
+    return Dispatcher(("Autograd", "List", "NumPy"))

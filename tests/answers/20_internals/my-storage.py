@@ -2801,3 +2801,117 @@ def elementwise(function, *tensors):
 def my_storage(*tensors):
     """Given: the sum of tensors, by your loop."""
     return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% wrong="a generator turns the function's StopIteration" says=["an error of the function's", "passes through as it is"]
+import itertools
+from collections.abc import Callable
+
+
+def broadcast_strides(size: tuple, stride: tuple, shape: tuple) -> tuple[int, ...]:
+    new = len(shape) - len(size)
+    if new < 0:
+        raise ValueError("too many dimensions")
+    steps = [0] * new
+    for n, s, m in zip(size, stride, shape[new:]):
+        if n == 1:
+            steps.append(0)
+        elif n == m:
+            steps.append(s)
+        else:
+            raise ValueError("does not fit")
+    return tuple(steps)
+
+
+def merge_dimensions(shape: tuple, strides: list[tuple]) -> tuple[tuple, list[tuple]]:
+    sizes, merged = [], [[] for _ in strides]
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        if sizes and all(m[-1] == n * s[d] for m, s in zip(merged, strides)):
+            sizes[-1] *= n
+            for m, s in zip(merged, strides):
+                m[-1] = s[d]
+        else:
+            sizes.append(n)
+            for m, s in zip(merged, strides):
+                m.append(s[d])
+    return tuple(sizes), [tuple(m) for m in merged]
+
+
+def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
+    try:
+        shape = tuple(torch.broadcast_shapes(*(t.size for t in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from None
+    steps = [broadcast_strides(t.size, t.stride, shape) for t in tensors]
+    out = list(
+        function(
+            *(
+                t.storage[t.offset + sum(i * s for i, s in zip(index, st))]
+                for t, st in zip(tensors, steps)
+            )
+        )
+        for index in itertools.product(*map(range, shape))
+    )
+    return MyTensor(out, shape)
+
+
+def my_storage(*tensors: MyTensor) -> MyTensor:
+    return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% wrong="a size of 0 fits a 1 of the shape" says=["no entry for 1"]
+import itertools
+from collections.abc import Callable
+
+
+def broadcast_strides(size: tuple, stride: tuple, shape: tuple) -> tuple[int, ...]:
+    new = len(shape) - len(size)
+    if new < 0:
+        raise ValueError("too many dimensions")
+    steps = [0] * new
+    for n, s, m in zip(size, stride, shape[new:]):
+        if n == 1:
+            steps.append(0)
+        elif n == m or (n, m) == (0, 1):
+            steps.append(s)
+        else:
+            raise ValueError("does not fit")
+    return tuple(steps)
+
+
+def merge_dimensions(shape: tuple, strides: list[tuple]) -> tuple[tuple, list[tuple]]:
+    sizes, merged = [], [[] for _ in strides]
+    for d, n in enumerate(shape):
+        if n == 1:
+            continue
+        if sizes and all(m[-1] == n * s[d] for m, s in zip(merged, strides)):
+            sizes[-1] *= n
+            for m, s in zip(merged, strides):
+                m[-1] = s[d]
+        else:
+            sizes.append(n)
+            for m, s in zip(merged, strides):
+                m.append(s[d])
+    return tuple(sizes), [tuple(m) for m in merged]
+
+
+def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
+    try:
+        shape = tuple(torch.broadcast_shapes(*(t.size for t in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from None
+    steps = [broadcast_strides(t.size, t.stride, shape) for t in tensors]
+    out = []
+    for index in itertools.product(*map(range, shape)):
+        entries = [
+            t.storage[t.offset + sum(i * s for i, s in zip(index, st))]
+            for t, st in zip(tensors, steps)
+        ]
+        out.append(function(*entries))
+    return MyTensor(out, shape)
+
+
+def my_storage(*tensors: MyTensor) -> MyTensor:
+    return elementwise(lambda *numbers: sum(numbers), *tensors)

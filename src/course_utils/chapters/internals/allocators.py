@@ -57,6 +57,8 @@ def check_replay(outcome: tuple[str, Any], trace: Sequence[Step], words_of_slip:
     except TypeError:
         raise AssertionError("allocator returns a list of pairs: allocated, reserved") from None
     right = replayed(trace)
+    words = "bytes are whole numbers, and here is a float: / gives one, // does not"
+    assert not any(isinstance(number, float) for pair in found for number in pair), words
     words = f"{len(pairs)} pairs for {len(right)} steps: a pair after each step"
     assert len(pairs) == len(right), words
     if pairs == right:

@@ -112,6 +112,25 @@ def _calls_another(Dispatcher):
     return log
 
 
+def _called_by_a_kernel(Dispatcher):
+    """Inside a block, a kernel calls an operator on a handle with the key that is skipped."""
+    log = []
+    dispatcher = new_dispatcher(Dispatcher, log)
+    x = Handle(0, "List", "Autograd")
+    dispatcher.register("outer", "List", lambda y: dispatcher.call("add", x))
+    with dispatcher.below("Autograd"):
+        dispatcher.call("outer", x)
+    return log
+
+
+def _missing_inside(Dispatcher):
+    """What a call raises inside a block where a key that isn't skipped has no entry."""
+    dispatcher = new_dispatcher(Dispatcher, [])
+    dispatcher.register("sub", "List", lambda x: x)
+    with dispatcher.below("Autograd"):
+        return error_of(lambda: dispatcher.call("sub", Handle(1, "List", "View")))
+
+
 def _apart(Dispatcher):
     """A block of one dispatcher leaves another alone."""
     log = []
@@ -180,6 +199,16 @@ BELOW = {
         _with_blocks(_calls_another),
         ["Autograd"],
         "a block alone skips keys: a kernel that runs without one skips none",
+    ),
+    "inside a block, a kernel that calls another operator": Scenario(
+        _with_blocks(_called_by_a_kernel),
+        ["List"],
+        "inside the block all calls skip the key, those of kernels that run there as well",
+    ),
+    "inside a block, a key without an entry": Scenario(
+        _with_blocks(_missing_inside),
+        "NotImplementedError",
+        "a key that has no entry is an error, inside a block as well",
     ),
     "below the last key": Scenario(
         _with_blocks(_refuses_below),

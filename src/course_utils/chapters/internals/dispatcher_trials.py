@@ -73,7 +73,7 @@ def _failing(Dispatcher):
 
         return kernel
 
-    for error in (KeyError, TypeError, AttributeError, IndexError, ValueError):
+    for error in (KeyError, TypeError, AttributeError, IndexError, ValueError, RuntimeError):
         dispatcher.register("add", "List", raising(error))
         found[error.__name__] = error_of(lambda: dispatcher.call("add", Handle(1, "List")))
     return {name: said for name, said in found.items() if name != said}, calls
@@ -158,6 +158,11 @@ TABLE = {
         (("NumPy", [2.5, 2, 7]), ["NumPy"]),
         "a number has no keys, and is handed on in its place",
     ),
+    "a list beside a handle": Scenario(
+        _call(Handle(2, "NumPy"), [0, 1]),
+        (("NumPy", [2, [0, 1]]), ["NumPy"]),
+        "whatever has no keys, and no hash either, is handed on in its place",
+    ),
     "the key is on the second argument": Scenario(
         _call(Handle(1, "List"), Handle(2, "List", "Autograd")),
         (("Autograd", [1, 2]), ["Autograd"]),
@@ -203,7 +208,7 @@ TABLE = {
     ),
     "a kernel that raises": Scenario(
         _failing,
-        ({}, [1] * 5),
+        ({}, [1] * 6),
         "an error of the kernel's passes through as it is, whatever its class, from one call",
     ),
     "a kernel that raises NotImplementedError": Scenario(

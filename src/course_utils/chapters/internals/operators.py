@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+from course_utils.chapters.internals.lazy import Logger
 from course_utils.chapters.internals.scenarios import Scenario, error_of, given
 from course_utils.chapters.internals.small_torch import plain
 
@@ -145,6 +146,12 @@ def _slope(op):
     return plain(slope)
 
 
+def _names(op):
+    with Logger() as operators:
+        op(torch.ones(2), 0.5)
+    return [name for name in operators.names if not name.startswith("aten")]
+
+
 def _slope_through_vmap(op):
     x = _tensor(2, 4, dtype=torch.float64).requires_grad_()
     g = _tensor(2, 4, dtype=torch.float64, seed=1)
@@ -251,6 +258,9 @@ _passes = {
     "test_aot_dispatch_dynamic": "SUCCESS",
 }
 REGISTERED = {
+    "its name": Scenario(
+        _names, ["internals.decayed_sum.default"], "it is registered as internals::decayed_sum"
+    ),
     "a fake matrix": Scenario(
         _fake((2, 3), torch.float32, False), ((2, 3), (3, 1), "torch.float32"), _contiguous
     ),

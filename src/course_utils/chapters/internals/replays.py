@@ -82,6 +82,8 @@ class Replay:
         ]
         if free:
             pick = min(free, key=lambda f: f[1:]) if self.slip == "first fit" else min(free)
+            if self.slip == "last of the oldest":
+                pick = min(free, key=lambda f: (*f[:2], -f[2]))
             if self.slip == "newest first":
                 pick = min(free, key=lambda f: (f[0], -f[1], f[2]))
             if self.slip.startswith("worst fit"):
@@ -169,6 +171,7 @@ SLIPS = {
     "first fit": "of the free blocks that are large enough the smallest is taken",
     "worst fit": "of the free blocks that are large enough the smallest is taken",
     "newest first": "of several that are equal the one in the oldest segment is taken",
+    "last of the oldest": "of several that are equal in a segment the first is taken",
     "turned by empty_cache": "empty_cache leaves the segments in order, the oldest first",
     "worst fit, newest": "of the free blocks that are large enough the smallest is taken",
     "never split": "what is left of a block stays free, if it is large enough",

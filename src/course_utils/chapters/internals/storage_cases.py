@@ -22,6 +22,7 @@ REFUSED = {
     "sizes lined up at the front": ((2,), (1,), (2, 3)),
     "2 entries for none": ((2,), (1,), (0,)),
     "no entry for 3": ((0,), (1,), (3,)),
+    "no entry for 1": ((0,), (1,), (1,)),
     "the first size fits, the second doesn't": ((3, 2), (2, 1), (3, 4)),
 }
 

@@ -171,7 +171,8 @@ def _repeated(elementwise):
 def _raises(elementwise):
     """What comes out where the function raises, if it is another class."""
     found = {}
-    for error in (KeyError, ZeroDivisionError, TypeError, IndexError, RuntimeError):
+    kinds = (KeyError, ZeroDivisionError, TypeError, IndexError, RuntimeError, StopIteration)
+    for error in kinds:
 
         def function(entry, error=error):
             raise error(entry)

@@ -153,5 +153,16 @@ def on_lists(autograd_kernel: Callable, backward: Callable) -> Any:
     return plain(x.grad)
 
 
+def three_values(autograd_kernel: Callable, backward: Callable) -> Any:
+    """An operator of three values, x * y + z."""
+    dispatcher = ready(autograd_kernel)
+    slopes = lambda call, g, result, x, y, z: (call("mul", g, y), call("mul", g, x), g)  # noqa: E731
+    dispatcher.register("fma", "NumPy", wrapped(lambda x, y, z: x * y + z, "NumPy"))
+    dispatcher.register("fma", "Autograd", autograd_kernel(dispatcher, "fma", slopes))
+    x, y, z = (numbers([number], True) for number in (2.0, 3.0, 5.0))
+    backward(dispatcher, dispatcher.call("fma", x, y, z), numbers([10.0]))
+    return [plain(handle.grad) for handle in (x, y, z)]
+
+
 def _entry_by_entry(kernel: Callable, x: list, y: list) -> list:
     return [kernel(a, b) for a, b in zip(x, y, strict=True)]

@@ -15,6 +15,7 @@ from course_utils.chapters.internals.tape_programs import (
     numbers,
     on_lists,
     ready,
+    three_values,
 )
 
 
@@ -246,6 +247,9 @@ _ab = {"A": [2.0], "B": [0.5]}
 BACKWARD = {
     "a product": as_torch("y = mul A B", "each factor gets the other", A=[2.0], B=[3.0]),
     "used twice": as_torch("y = mul A A", "both payments to A count", A=[2.0, -1.0]),
+    "an operator of three values": Scenario(
+        three_values, [[30.0], [20.0], [10.0]], "each value is paid, however many there are"
+    ),
     "two ways": as_torch("s = mul A B; y = add s A", "A is paid from two sides", A=[2.0], B=[3.0]),
     "paid late": as_torch("s = mul A B; t = mul s s; y = mul t s", _early, **_ab),
     "paid late, the other way": as_torch("s = mul A B; t = mul s s; y = mul s t", _early, **_ab),
