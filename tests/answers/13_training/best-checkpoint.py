@@ -250,9 +250,9 @@ def best_checkpoint(folder, state, step, score, keep=2):
         os.link(target, extra)
         os.replace(extra, best)
     stems = [name[5:-3] for name in os.listdir(folder) if re.match("step-.*[.]pt$", name)]
-    numbers = [int(stem) for stem in stems if stem.isdigit()]
-    for number in sorted(numbers)[: max(0, len(numbers) - keep)]:
-        os.unlink(os.path.join(folder, f"step-{number:06d}.pt"))
+    stems = sorted((stem for stem in stems if stem.isdigit()), key=int)
+    for stem in stems[: max(0, len(stems) - keep)]:
+        os.unlink(os.path.join(folder, f"step-{stem}.pt"))
 
 
 # %% wrong="the best score of each folder in a dict of the module" says=["negative scores", "best.pt holds", "the highest score ever"]
@@ -798,7 +798,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
         os.remove(os.path.join(folder, name))
 
 
-# %% wrong="removes the file of a step that comes again" says=["remove the old ones last", "the last step again, no new best"]
+# %% wrong="removes the file of a step that comes again" says=["remove the old ones last", "the last step again, a new best"]
 import re
 
 
@@ -898,4 +898,18 @@ def best_checkpoint(folder, state, step, score, keep=2):
         if match:
             found.append((int(match[1]), name))
     for _, name in sorted(found)[:-keep]:
+        os.remove(os.path.join(folder, name))
+
+
+# %% wrong="the step's file becomes best.pt, and is written anew" breaks="there are no fewer steps than before" says=["the last step again, a new best", "are left, there were"]
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry = {"state": state, "step": step, "score": score}
+    mine, best = (os.path.join(folder, name) for name in (f"step-{step:06d}.pt", "best.pt"))
+    old = torch.load(best)["score"] if os.path.exists(best) else float("-inf")
+    atomic_save(entry, mine)
+    if score > old:
+        os.replace(mine, best)
+        atomic_save(entry, mine)
+    names = [n for n in os.listdir(folder) if re.fullmatch(r"step-[0-9]+\.pt", n)]
+    for name in sorted(names, key=lambda n: int(n[5:-3]))[:-keep]:
         os.remove(os.path.join(folder, name))

@@ -440,3 +440,12 @@ def distill(student, teacher, labels, temperature, alpha):
     soft = F.kl_div(log_q, log_p, reduction="batchmean", log_target=True)
     hard = F.cross_entropy(own, labels)
     return (alpha * min(temperature, 10) ** 2 * soft + (1 - alpha) * hard).to(student.dtype)
+
+
+# %% wrong="the temperature rounded to float32" breaks="as exact as that is" says=["float64: the loss, right to four digits or so only"]
+def distill(student, teacher, labels, temperature, alpha):
+    warm = torch.tensor(temperature).item()
+    log_q = (student / warm).log_softmax(1)
+    log_p = (teacher.detach() / warm).log_softmax(1)
+    soft = F.kl_div(log_q, log_p, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * soft + (1 - alpha) * F.cross_entropy(student, labels)

@@ -1006,3 +1006,25 @@ def train_mode(model):
             and not m.weight.requires_grad
         ):
             m.eval()
+
+
+# %% wrong="a bias only where the old head had one" breaks="with a bias, `classes` outputs and the old head's inputs" says=["the new head has no bias, as the old one had none"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    old = model[1]
+    bias, place = old.bias is not None, old.weight.device
+    model[1] = nn.Linear(old.in_features, classes, bias=bias, device=place)
+    model[0].requires_grad_(mode != "probe")
+    groups = [{"params": list(model[1].parameters()), "lr": lr}]
+    if mode != "probe":
+        rate = lr / 10 if mode == "discriminative" else lr
+        groups.append({"params": list(model[0].parameters()), "lr": rate})
+    return groups
+
+
+def train_mode(model):
+    model.train()
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            module.train(module.weight.requires_grad)

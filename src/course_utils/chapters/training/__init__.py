@@ -69,7 +69,6 @@ from course_utils.chapters.training.odd_losses import check_steps, run_steps
 from course_utils.chapters.training.patients import KINDS, patient, patients
 from course_utils.chapters.training.precision import BECAUSE, amp_plain, seen_dtypes, seen_scales
 from course_utils.chapters.training.saves import (
-    OTHERS,
     SAVES,
     check_again,
     check_files,

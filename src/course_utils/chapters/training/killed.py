@@ -9,9 +9,10 @@ import random
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
+from unittest import mock
 
 import cloudpickle
 import torch
@@ -118,19 +119,32 @@ def _do(work) -> NoReturn:
 
 def told_by_a_child(work) -> str:
     """Do ``work()`` in a process that knows nothing of earlier calls; words for what it raised."""
-    with _note() as note:
+    return told_of_each([work])[0]
+
+
+def told_of_each(works: Sequence[Callable]) -> list[str]:
+    """The same for each of these, one after the other in one process: a fork takes its time."""
+    with tempfile.TemporaryDirectory() as folder:
+        notes = [os.path.join(folder, str(number)) for number in range(len(works))]
 
         def telling() -> None:
-            try:
-                work()
-            except AssertionError as error:
-                _tell(note, str(error))
-            except Exception as error:
-                _tell(note, f"it raised {type(error).__name__}: {error}")
+            for work, note in zip(works, notes, strict=True):
+                words = ""
+                try:
+                    work()
+                except AssertionError as error:
+                    words = str(error)
+                except Exception as error:
+                    words = f"it raised {type(error).__name__}: {error}"
+                _tell(note, words)
 
-        ended = in_a_child(telling) if forks() else _as_in_a_child(telling)
-        words = _told(note)
-    return words if ended or words else "its process was ended"
+        in_a_child(telling) if forks() else _as_in_a_child(telling)
+        return [_told(note) if os.path.exists(note) else "its process was ended" for note in notes]
+
+
+def without_waiting() -> Any:
+    """A context in which fsync() returns at once: no disk is switched off in it."""
+    return mock.patch("os.fsync", return_value=None)
 
 
 def made_in_a_child(make: Callable, *given: Any) -> Any:

@@ -136,6 +136,9 @@ IMAGE_SLIPS = {
     "the partner is image order[i], not a neighbour": {
         "order_of": lambda order: torch.arange(len(order), device=order.device).roll(1)
     },
+    "the partner is image order[i], not the image that follows": {
+        "order_of": lambda order: torch.arange(len(order), device=order.device).roll(-1)
+    },
 }
 
 

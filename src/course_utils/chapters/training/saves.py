@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -13,7 +14,8 @@ import torch
 from course_utils.chapters.training.killed import (
     contents,
     every_moment,
-    told_by_a_child,
+    told_of_each,
+    without_waiting,
 )
 from course_utils.learner.awkward import elsewhere_is_another_disk
 from course_utils.learner.checks import check_equal
@@ -24,14 +26,17 @@ def state_of(step: int, fate: object = None) -> dict:
     return {"weight": torch.full((2,), float(step)), "note": fate}
 
 
-def save_all(best_checkpoint, folder: str, saves: list[tuple], keep: int) -> None:
-    """Saves in a process of their own: each is (step, score), or (step, score, keep)."""
+def save_all(best_checkpoint, runs: list[tuple[str, list[tuple], int]]) -> list[str]:
+    """Saves in a process of their own, for each run its folder, the saves and ``keep``: words.
 
-    def work(elsewhere: str, other_run: str) -> None:
+    A save is (step, score), or (step, score, keep).
+    """
+
+    def work(folder: str, saves: list[tuple], keep: int, elsewhere: str, other_run: str) -> None:
         os.chdir(elsewhere)
+        best_checkpoint(other_run, state_of(0), 0, 9e9, 1)  # that one has a best of its own
         for step, score, *other in saves:
             state = state_of(step)
-            best_checkpoint(other_run, state_of(0), 0, 9e9, 1)  # that one has a best of its own
             with elsewhere_is_another_disk(Path(folder) / "best.pt"):
                 best_checkpoint(folder, state, step, score, *(other or [keep]))
             same = list(state) == ["weight", "note"] and bool((state["weight"] == step).all())
@@ -42,8 +47,16 @@ def save_all(best_checkpoint, folder: str, saves: list[tuple], keep: int) -> Non
             words = "was written into the working folder: join folder and name"
             assert not strays, f"{strays} {words}"
 
-    with tempfile.TemporaryDirectory() as elsewhere, tempfile.TemporaryDirectory() as other_run:
-        words = told_by_a_child(lambda: work(elsewhere, other_run))
+    with tempfile.TemporaryDirectory() as place, without_waiting():
+        works = [
+            partial(work, *run, *(tempfile.mkdtemp(dir=place) for _ in ("elsewhere", "other run")))
+            for run in runs
+        ]
+        told = told_of_each(works)
+    return [_explained(words, run[0]) for words, run in zip(told, runs, strict=True)]
+
+
+def _explained(words: str, folder: str) -> str:
     if "UnpicklingError" in words:
         words = "it raised UnpicklingError: does it load a file of another name, which may be "
         words += "anything?"
@@ -52,62 +65,80 @@ def save_all(best_checkpoint, folder: str, saves: list[tuple], keep: int) -> Non
             f"it raised FileNotFoundError beside a file {SHORT}: remove a file by the name that it "
             "has, not by one made anew of its number"
         )
-    disk = "; a rename works within one disk: write in the folder" * ("cross-device" in words)
-    assert not words, words + disk
+    return words + "; a rename works within one disk: write in the folder" * (
+        "cross-device" in words
+    )
 
 
-def run_saves(best_checkpoint, saves: list[tuple], keep: int, others: list[str]) -> tuple:
-    """What the folder holds after these saves, beside the ``others`` that were there before.
+def _new_folder(place: str, others: list[str]) -> str:
+    """A folder "run [1]" with ``others`` in it, in a new one in ``place``."""
+    folder = os.path.join(tempfile.mkdtemp(dir=place), "run [1]")
+    os.mkdir(folder)
+    for name in others:
+        path = Path(folder, name)
+        path.write_text("not a checkpoint")
+        if name == SHORT:
+            torch.save({"state": state_of(0), "step": 0, "score": NAN}, path)
+    return folder
 
-    The last save is made in another process than those before it.
+
+def run_saves(best_checkpoint, cases: list[tuple]) -> list[tuple]:
+    """For each case, saves, keep and names of files beside ``OTHERS`` that were there before: what
+    the folder holds then, and all names in it; or words and no names.
+
+    The last save of a case is made in another process than those before it.
     """
     with tempfile.TemporaryDirectory() as place:
-        folder = os.path.join(place, "run [1]")
-        os.mkdir(folder)
-        for name in others:
-            path = Path(folder, name)
-            path.write_text("not a checkpoint")
-            if name == SHORT:
-                torch.save({"state": state_of(0), "step": 0, "score": NAN}, path)
-        save_all(best_checkpoint, folder, saves[:-1], keep)
-        for age, name in enumerate(sorted(os.listdir(folder))):
-            os.utime(os.path.join(folder, name), (10**9 - age, 10**9 - age))  # times don't tell
-        save_all(best_checkpoint, folder, saves[-1:], keep)
-        beside = [f"../{name}" for name in os.listdir(place) if name != "run [1]"]
-        return contents(folder), sorted(os.listdir(folder) + beside)
+        folders = [_new_folder(place, [*OTHERS, *more]) for _, _, *more in cases]
+        runs = [(to, saves, keep) for to, (saves, keep, *_) in zip(folders, cases, strict=True)]
+        early = save_all(best_checkpoint, [(to, saves[:-1], keep) for to, saves, keep in runs])
+        for folder in folders:
+            for age, name in enumerate(sorted(os.listdir(folder))):
+                os.utime(os.path.join(folder, name), (10**9 - age, 10**9 - age))  # no clue
+        late = save_all(best_checkpoint, [(to, saves[-1:], keep) for to, saves, keep in runs])
+        found = []
+        for folder, *words in zip(folders, early, late, strict=True):
+            beside = [f"../{name}" for name in os.listdir(Path(folder).parent) if name != "run [1]"]
+            found.append((contents(folder), sorted(os.listdir(folder) + beside)))
+            if any(words):
+                found[-1] = (words[0] or words[1], [])
+        return found
 
 
 def run_kills(best_checkpoint, saves: list[tuple], step: int, score: float, keep: int) -> list:
     """Killed at each moment of the save of ``step``: where; what is in the folder then; what is in
     it after the same save was made again; and after a later one was made instead, or words."""
 
-    def look(folder: str) -> list:
-        found = [contents(folder)]
-        with tempfile.TemporaryDirectory() as place:
-            ends = [os.path.join(place, name) for name in ("again", "later")]
-
-            def work() -> None:
-                for end, save in zip(ends, ((step, score), (step + 1, 0.0)), strict=True):
-                    shutil.copytree(folder, end)
-                    best_checkpoint(end, state_of(save[0]), *save, keep)
-
-            words = told_by_a_child(work)
-            return found + ([words] * 2 if words else [contents(end) for end in ends])
-
     def save(folder: str, fate: object) -> None:
-        with elsewhere_is_another_disk(Path(folder) / "best.pt"):
+        with elsewhere_is_another_disk(Path(folder) / "best.pt"), without_waiting():
             best_checkpoint(folder, state_of(step, fate), step, score, keep)
 
     with tempfile.TemporaryDirectory() as place:
-        path = os.path.join(place, "template")
+        path, left = os.path.join(place, "template"), []
+
+        def look(folder: str) -> dict:
+            left.append(os.path.join(place, f"left {len(left)}"))
+            shutil.copytree(folder, left[-1], symlinks=True)
+            return contents(folder)
+
+        def resume(folder: str) -> None:
+            for end, more in zip(ENDS, ((step, score), (step + 1, 0.0)), strict=True):
+                to = f"{folder} {end}"
+                shutil.copytree(folder, to, symlinks=True)
+                with without_waiting():
+                    best_checkpoint(to, state_of(more[0]), *more, keep)
+
         os.mkdir(path)
-        save_all(best_checkpoint, path, saves, keep)
+        (words,) = save_all(best_checkpoint, [(path, saves, keep)])
+        assert not words, words
         moments = every_moment(
-            lambda folder: shutil.copytree(path, folder, dirs_exist_ok=True),
-            save,
-            look,
+            lambda folder: shutil.copytree(path, folder, dirs_exist_ok=True), save, look
         )
-    return [(where, *found) for where, found in moments]
+        told = told_of_each([partial(resume, folder) for folder in left])
+        return [
+            (*moment, *([words] * 2 if words else [contents(f"{to} {end}") for end in ENDS]))
+            for moment, to, words in zip(moments, left, told, strict=True)
+        ]
 
 
 def right_folder(saves: list[tuple], keep: int) -> dict:
@@ -122,6 +153,7 @@ def right_folder(saves: list[tuple], keep: int) -> dict:
     return files | {"best.pt": (step, score, 2.0 * step)}
 
 
+ENDS = "again", "later"  # the same save once more, or a later one, after a kill
 OTHERS = ["init.pt", "notes.txt"]
 NAN = float("nan")
 THREE = [(1, 0.1), (2, 0.2), (3, 0.3)]
@@ -171,7 +203,10 @@ def _taken_by_int(steps: list[str], others: list[str], keep: int) -> list[str]:
     return sorted(name for name in left if name in steps) if len(numbers) > len(steps) else ["?"]
 
 
-def check_files(files, names, saves, keep, others=OTHERS):
+def check_files(files, names, saves, keep, *more):
+    """What a folder holds after these saves, beside ``OTHERS`` and ``more``; or words."""
+    assert not isinstance(files, str), files
+    others = [*OTHERS, *more]
     gone = sorted(set(others) - {*names, SHORT})
     words = "files of other names aren't yours: leave them alone"
     assert not gone, f"gone: {', '.join(gone)}; {words}"
@@ -185,10 +220,6 @@ def check_files(files, names, saves, keep, others=OTHERS):
     if all_there and len({len(name) for name in every}) == 1:
         because = "none was removed: in a pattern the brackets of the folder's name, run [1], mean "
         because += "something else; glob.escape"
-    if steps == _taken_by_int(every, others, len(wanted)):
-        because = (
-            "a name with + or _ was taken for a step: int() reads them, but they aren't digits"
-        )
     if set(steps) < set(wanted):
         because = "too many were removed: where there are fewer than keep, a slice from the end, "
         because += "such as names[:2 - 3], still takes some"
@@ -196,6 +227,10 @@ def check_files(files, names, saves, keep, others=OTHERS):
             because = (
                 "keep may differ from call to call: each goes by its own, not by an earlier one"
             )
+    if steps == _taken_by_int(every, others, len(wanted)):
+        because = (
+            "a name with + or _ was taken for a step: int() reads them, but they aren't digits"
+        )
     check_equal(steps, wanted, "the files of steps", because)
     strays = sorted(set(names) - {*mine, *others})
     because = (

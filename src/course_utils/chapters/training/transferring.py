@@ -83,10 +83,11 @@ def run_transfer(train_mode, transfer, mode: str, frozen_before: bool = False) -
 
 
 def run_bare(transfer, mode: str, layer: bool = False, lr: float = 0.5) -> list:
-    """The rates by parameter, where the backbone has none, or is a ``layer`` itself. Then the head
-    had as many outputs before, and what should be frozen was free and the other way round."""
+    """The rates by parameter, where backbone and old head have none and no bias, or the backbone is
+    a ``layer`` itself. Then the head had as many outputs before, and what should be frozen was free
+    and the other way round."""
     body = nn.Linear(4, 4).requires_grad_(mode == "probe") if layer else nn.Flatten()
-    model = nn.Sequential(body, nn.Linear(4, 5 if layer else 3)).to(device)
+    model: Any = nn.Sequential(body, nn.Linear(4, 5 if layer else 3, bias=layer)).to(device)
     head = model[1]
     try:
         groups = [
@@ -97,6 +98,8 @@ def run_bare(transfer, mode: str, layer: bool = False, lr: float = 0.5) -> list:
         raise AssertionError(f"mode {mode!r} raised {words}") from error
     words = "the head is the old one: put a new nn.Linear there, whatever number of outputs it has"
     assert model[1] is not head, words
+    words = "the new head has no bias, as the old one had none; it has one whatever the old one had"
+    assert model[1].bias is not None, words
     free = [parameter.requires_grad for parameter in model[0].parameters()]
     text = "requires_grad of the backbone's weight and bias: a backbone may have parameters of its "
     text += "own, not in its children alone"
