@@ -326,8 +326,9 @@ launch(both_send_first, 2, timeout=1)
 #
 # ### Exercise 17.2 — Collectives from send and recv ★★ · 15 min · 4 points · core
 #
-# Every rank calls `collectives_from_sendrecv(kind, x, root)`. `x` has the same shape and dtype on
-# every rank: floating point or integer, any number of dimensions, perhaps empty or not contiguous. Return
+# Write four of the collectives above. Every rank calls `collectives_from_sendrecv(kind, x, root)`. `x` has the same shape
+# and dtype on every rank: floating point or integer, any number of dimensions, perhaps empty or not contiguous.
+# Return
 #
 # | kind | result on this rank |
 # | --- | --- |
@@ -336,11 +337,13 @@ launch(both_send_first, 2, timeout=1)
 # | `"all_gather"` | shape `(world_size, *x.shape)`: row r is the `x` of rank r |
 # | `"reduce_scatter"` | `x` is `(world_size, …)`; on rank r the sum over all ranks of `x[r]` |
 #
-# All values travel by `send`, `recv`, `isend`, `irecv` and `batch_isend_irecv` of
-# `torch.distributed`, and by nothing else. It must work for any number of ranks, also one. Results
-# have the dtype of `x`, and large integers are added up exactly. Leave `x` as it is. Example, on
-# two ranks with `x = [1, 2]` and `x = [10, 20]`: reduce_scatter gives a 0-D `11` on rank 0 and `22`
-# on rank 1.
+# - All values travel by `send`, `recv`, `isend`, `irecv` and `batch_isend_irecv` of
+#   `torch.distributed`, and by nothing else.
+# - It must work for any number of ranks, also one.
+# - Results have the dtype of `x`, and large integers are added up exactly. Leave `x` as it is.
+#
+# Example, on two ranks with `x = [1, 2]` and `x = [10, 20]`: reduce_scatter gives a 0-D `11` on rank 0
+# and `22` on rank 1.
 
 
 # %% nbgrader={"grade_id": "try-collectives", "locked": true}
@@ -442,7 +445,7 @@ check_collectives(try_collectives, 3, [(kind, three, 0) for kind in kinds])
 #    there.
 #
 # The invariant: in step s, rank r gives chunk (r − s) mod n and takes chunk (r − s − 1) mod n. What
-# it took is what it gives next. Watch how many ranks' numbers each chunk holds:
+# it took is what it gives next. Here are four ranks. Watch how many ranks' numbers each chunk holds:
 
 # %%
 draw_ring_steps()
@@ -484,8 +487,8 @@ for rank, (total, nbytes) in enumerate(launch(naive_all_reduce, 4)):
 # %% [markdown]
 # ### Exercise 17.3 — The ring ★★★ · 25 min · 4 points
 #
-# `ring_all_reduce(x)` returns, on every rank, the sum of all ranks' `x`, in the shape and dtype of
-# `x`. `x` is a floating-point tensor of any shape and strides, the same shape on every rank; it may
+# Build the ring: `ring_all_reduce(x)` returns, on every rank, the sum of all ranks' `x`, in the shape and
+# dtype of `x`. `x` is a floating-point tensor of any shape and strides, the same shape on every rank; it may
 # have fewer elements than there are ranks, or none. Leave it as it is.
 #
 # - All values travel by `send`, `recv`, `isend`, `irecv` or `batch_isend_irecv`, and a rank sends
@@ -1092,14 +1095,18 @@ print(
 #
 # ### Exercise 17.7 — Accumulate, then send once ★★ · 10 min · 3 points
 #
-# `no_sync(ddp, batches)` gets a DDP model without gradients and a list of one or more `(x, y)`, of
-# equal size. Afterwards `.grad` on every rank holds the gradient of `F.mse_loss` averaged over all
-# batches *of all ranks*, as if they were one. Each rank has its own batches, equally many.
+# Write `no_sync(ddp, batches)`, which gathers gradients over several batches and sends them once. It gets a
+# DDP model without gradients and a list of one or more `(x, y)`, of equal size. Each rank has its own
+# batches, equally many.
 #
-# The ranks send as much as in *one* backward: one all-reduce for this model. Nothing but the
-# model's `.grad` changes: weights, modes (a part of the model is in eval), the batches and the
-# global random state stay as they are. The next ordinary forward and backward must synchronise
-# again. What the function returns is not looked at.
+# - Afterwards `.grad` on every rank holds the gradient of `F.mse_loss` averaged over all batches *of all
+#   ranks*, as if they were one.
+# - The ranks send as much as in *one* backward: one all-reduce for this model.
+# - Nothing but the model's `.grad` changes: weights, modes (a part of the model is in eval), the batches
+#   and the global random state stay as they are.
+# - The next ordinary forward and backward must synchronise again.
+#
+# What the function returns is not looked at.
 
 
 # %% nbgrader={"grade_id": "try-no-sync", "locked": true}
@@ -1303,11 +1310,14 @@ check_predictions(
 #     return total
 # ```
 #
-# Repair it. On every rank it returns the sum, as a `float` with all its digits, of all numbers of
-# *all* ranks; text that `float` refuses (`"six"`) counts as nothing, and what it accepts counts (`"
-# 8 "`, `"1e2"`, `"inf"`, `"nan"`). `batches` has a list for each rank, some perhaps empty, and stays
-# as it is. Rank `r` reads `batches[r]` only. Rank 0 alone appends the total to `saved`, once, and no
-# rank returns before that. How you do it is up to you. Put tensors on `rank_device()`.
+# Repair it. How you do it is up to you. Put tensors on `rank_device()`.
+#
+# - On every rank it returns the sum, as a `float` with all its digits, of all numbers of *all* ranks.
+# - The text that `float` refuses (`"six"`) counts as nothing, and what it accepts counts (`" 8 "`, `"1e2"`,
+#   `"inf"`, `"nan"`).
+# - `batches` has a list for each rank, some perhaps empty, and stays as it is. Rank `r` reads
+#   `batches[r]` only.
+# - Rank 0 alone appends the total to `saved`, once, and no rank returns before that.
 #
 # Example: `[["1", "six"], ["2", "3", "4"]]` gives `10.0` on both ranks.
 
@@ -1646,7 +1656,7 @@ for name, hook in (("whole", None), ("half", half)):
 #
 # ### Exercise 17.11 — Top-k with error feedback ★★ · 14 min · 4 points
 #
-# `compress(gradient, residual, k)` returns `(average, rest)`, both of the shape and dtype of `gradient`:
+# Write one step of it: `compress(gradient, residual, k)` returns `(average, rest)`, both of the shape and dtype of `gradient`:
 #
 # 1. Add the residual to the gradient. Of the sum, this rank sends the k entries of largest magnitude, with their
 #    positions; all of them if there are fewer than k.
@@ -1779,8 +1789,8 @@ show(figure, "Loss over 200 steps, on a logarithmic scale, for whole and compres
 # The ranks agree. Was it worth it? There are two questions. **Strong scaling**: the same batch, on more ranks, so each
 # has fewer samples. **Weak scaling**: the same batch on *each* rank, so the whole batch grows.
 #
-# A model of cost, from three measured numbers: seconds for one sample, forward and backward, s; the latency of one message, α; the bytes
-# a wire moves in a second, β. A step is computing, then the ring of section 3 for B bytes of gradients:
+# A model of the cost needs three measured numbers: s, the seconds that one sample takes forward and backward; α, the latency of one
+# message; β, the bytes that a wire moves in a second. A step computes, then runs the ring of section 3 for B bytes of gradients:
 #
 # $$T(n) = s \cdot \text{samples of the fullest rank} + 2 (n - 1) \left( \alpha + \frac{B}{n \beta} \right)$$
 #
