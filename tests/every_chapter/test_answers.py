@@ -149,6 +149,7 @@ def test_a_check_sees_the_locked_cells_and_its_own_exercise_alone(tiny_chapter):
     [
         *('right="a" wrong="b" says=["c"]', 'wrong="b"', 'right="a" says=["c"]', ""),
         *('wrong="b" says="c"', 'wrong="b" says=[""]', 'wrong="b" says=[4]'),
+        *('right="a" judge="passes"', 'wrong="b" says=["c"] judge="refuses"'),
     ],
 )
 def test_an_answer_without_a_verdict_or_words_is_refused(

@@ -9,7 +9,8 @@ into that exercise's cell::
     # %% right="recursion over the dimensions"
     def element_offset(...): ...
 
-``says`` lists the words that the failing check's message must contain.
+``says`` lists the words that the failing check's message must contain. ``judge="passes"`` says that
+the judge cannot tell this wrong answer: it hands over tensors of its own with each call.
 """
 
 from __future__ import annotations
@@ -85,6 +86,7 @@ class Answer:
     right: bool
     says: tuple[str, ...]
     source: str
+    judge_passes: bool = False
 
 
 @cache
@@ -134,23 +136,21 @@ def read_answers(chapter: Chapter) -> tuple[Answer, ...]:
             if cell.is_text:
                 continue
             right, wrong = cell.options.get("right"), cell.options.get("wrong")
-            says = cell.options.get("says", [])
+            says, judge = cell.options.get("says", []), cell.options.get("judge", "")
             if (
                 bool(right) == bool(wrong)
                 or bool(wrong) != bool(says)
                 # Of a text every letter would be looked for, and found.
                 or not isinstance(says, list)
                 or not all(isinstance(words, str) and words.strip() for words in says)
+                or judge not in ("", "passes" if wrong else "")
             ):
                 raise ValueError(
                     f'{path}: each cell needs right="…", or wrong="…" and says=["…"]: '
                     f"{cell.source[:60]!r}"
                 )
-            answers.append(
-                Answer(
-                    chapter.name, path.stem, right or wrong, bool(right), tuple(says), cell.source
-                )
-            )
+            known = chapter.name, path.stem, right or wrong, bool(right), tuple(says), cell.source
+            answers.append(Answer(*known, judge_passes=bool(judge)))
     return tuple(answers)
 
 
