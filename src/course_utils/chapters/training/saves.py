@@ -184,7 +184,7 @@ SAVES: dict[str, tuple] = {
         3,
     ),
     "scores that differ in the eighth digit": (
-        [(1, 0.1), (2, 0.41234566), (3, 0.41234567), (4, 0.2)],
+        [(1, 0.1), (2, 0.41234567), (3, 0.41234568), (4, 0.2)],
         2,
     ),
     "other files: step-final.pt, step-000001.pt.old, best.pt.old": (THREE, 2, *OLD),
