@@ -1176,3 +1176,33 @@ def network_drawn(model, x):
     for module, mode in modes.items():
         module.training = mode
     return rows
+
+
+# %% wrong="leaves out a frozen bias" says=["the number of parameters"]
+def network_drawn(model, x):
+    rows, handles = [], []
+    modes = {module: module.training for module in model.modules()}
+
+    def note(name):
+        def hook(module, args, output):
+            each = module.in_features if isinstance(module, nn.Linear) else 0
+            each = module.weight[0].numel() if isinstance(module, nn.Conv2d) else each
+            kept = [p for n, p in module.named_parameters() if n != "bias" or p.requires_grad]
+            count = sum(p.numel() for p in kept)
+            rows.append((name, tuple(output.shape), count, output.numel() * each))
+
+        return hook
+
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            handles.append(module.register_forward_hook(note(name)))
+    try:
+        model.eval()
+        with torch.no_grad():
+            model(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for module, mode in modes.items():
+            module.training = mode
+    return rows

@@ -168,7 +168,8 @@ def seen_network_drawn(answer: Callable, kind: str) -> tuple:
     parts[len(parts) // 2].eval()
     if kind == PARTS:
         model.get_submodule("one.0").eval()
-    next(iter(model.parameters())).requires_grad_(False)
+    for parameter in list(model.parameters())[:2]:
+        parameter.requires_grad_(False)
     with torch.set_grad_enabled(kind != TWO_NAMES):
         before = Before(model)
         if kind == TOO_WIDE:
