@@ -148,7 +148,7 @@ def _slope(op):
 
 def _names(op):
     with Logger() as operators:
-        op(torch.ones(2), 0.5)
+        given(op(torch.ones(2), 0.5), "what the operator returned")
     return [name for name in operators.names if not name.startswith("aten")]
 
 
@@ -156,7 +156,7 @@ def _slope_through_vmap(op):
     x = _tensor(2, 4, dtype=torch.float64).requires_grad_()
     g = _tensor(2, 4, dtype=torch.float64, seed=1)
     with torch.enable_grad():
-        y = torch.vmap(op, in_dims=(0, None))(x, 0.5)
+        y = _by_vmap(op, 0, x)
         assert y.requires_grad, "the rule for vmap detaches: no gradient comes through it"
         (slope,) = torch.autograd.grad(y, x, g)
     return plain(slope)
@@ -228,22 +228,33 @@ def _compiled(op):
     return plain(call(torch.tensor([[1.0, 2.0], [4.0, 8.0]]).t()))
 
 
+def _by_vmap(op: Callable, in_dim: int, x: torch.Tensor) -> torch.Tensor:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return torch.vmap(op, in_dims=(in_dim, None))(x, 0.5)
+        except UserWarning as warning:
+            if "batching rule" not in str(warning):
+                raise
+            words = "vmap found no rule and ran the kernel row by row: is register_vmap called yet?"
+            raise AssertionError(words) from None
+
+
+def _no_steps_left(op):
+    """What vmap over the only dimension of a vector raises."""
+    try:
+        _by_vmap(op, 0, _tensor(3))
+    except ValueError:
+        return "ValueError"
+    return "no error"
+
+
 def _vmapped(in_dim: int, *size: int) -> Scenario:
     x = _tensor(*size)
     wanted = truth(x.movedim(in_dim, 0), 0.5)
 
     def run(op):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            try:
-                y = torch.vmap(op, in_dims=(in_dim, None))(x.clone(), 0.5)
-            except UserWarning as warning:
-                if "batching rule" not in str(warning):
-                    raise
-                words = (
-                    "vmap found no rule and ran the kernel row by row: is register_vmap called yet?"
-                )
-                raise AssertionError(words) from None
+        y = _by_vmap(op, in_dim, x.clone())
         return tuple(y.shape), bool(torch.allclose(y, wanted))
 
     because = "any dimension may be the batch's: move it to the front"
@@ -258,9 +269,6 @@ _passes = {
     "test_aot_dispatch_dynamic": "SUCCESS",
 }
 REGISTERED = {
-    "its name": Scenario(
-        _names, ["internals.decayed_sum.default"], "it is registered as internals::decayed_sum"
-    ),
     "a fake matrix": Scenario(
         _fake((2, 3), torch.float32, False), ((2, 3), (3, 1), "torch.float32"), _contiguous
     ),
@@ -306,7 +314,7 @@ REGISTERED = {
     "vmap over dimension 1": _vmapped(1, 4, 3),
     "vmap over the last of three": _vmapped(-1, 2, 4, 3),
     "vmap over a vector's only dimension": Scenario(
-        lambda op: error_of(lambda: torch.vmap(op, in_dims=(0, None))(_tensor(3), 0.5)),
+        _no_steps_left,
         "ValueError",
         "each entry is a tensor without a dimension, which raises a ValueError",
         (("no error", "the steps ran over the batch: no dimension is left for them, an error"),),
@@ -327,5 +335,8 @@ REGISTERED = {
         _fake((2, 3, 4), torch.bfloat16, True),
         ((2, 4, 3), (12, 3, 1), "torch.bfloat16"),
         _contiguous,
+    ),
+    "its name": Scenario(
+        _names, ["internals.decayed_sum.default"], "it is registered as internals::decayed_sum"
     ),
 }
