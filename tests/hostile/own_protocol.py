@@ -2,7 +2,7 @@
 
 from support.hostile import PROTOCOL, add_cell
 
-ARRIVED = ["what the answer gave back cannot be read", "expected 5, got 3"]
+ARRIVED = ["keep the dict, with a shape for each expression", "expected 5, got 3"]
 ANSWER = """
 def answer(connection, request):
     if isinstance(request, list):

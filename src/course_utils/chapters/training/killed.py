@@ -12,11 +12,11 @@ import warnings
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
-from unittest import mock
 
 import cloudpickle
 import torch
 
+from course_utils.learner.awkward import replaced
 from course_utils.learner.processes import forks, run_in_process
 
 
@@ -142,9 +142,9 @@ def told_of_each(works: Sequence[Callable]) -> list[str]:
         return [_told(note) if os.path.exists(note) else "its process was ended" for note in notes]
 
 
-def without_waiting() -> Any:
+def without_waiting() -> replaced:
     """A context in which fsync() returns at once: no disk is switched off in it."""
-    return mock.patch("os.fsync", return_value=None)
+    return replaced(os, "fsync", lambda fd: None)
 
 
 def made_in_a_child(make: Callable, *given: Any) -> Any:
