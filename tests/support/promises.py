@@ -19,6 +19,7 @@ CHANGED = "an argument was changed"
 # A notebook says so below what a check says, the judge where nothing else is wrong.
 LEFT = "leaves something behind"
 DECIMALS = re.compile(r"-?\d+\.\d+(e[-+]?\d+)?")
+TEMPORARY = re.compile(r"\b(tmp|course-)[a-z0-9_]{8}\b")
 MESSAGE_STARTS_WITH_KIND = re.compile(r"^\w+(Error|Exception): ")
 EXERCISES = [(chapter, exercise) for chapter in chapters() for exercise in exercises(chapter)]
 CASES = [
@@ -64,9 +65,10 @@ def words(error: BaseException | None) -> str | None:
     """What a verdict says; None where the check passed."""
     if error is None:
         return None
-    # An exception of a kind of its own has its name in front of its words; and what training came
-    # to differs in its last digits.
-    return DECIMALS.sub("…", MESSAGE_STARTS_WITH_KIND.sub("", str(error)))
+    # An exception of a kind of its own has its name in front of its words; what training came to
+    # differs in its last digits, and a folder for temporary files has another name each time.
+    plain = MESSAGE_STARTS_WITH_KIND.sub("", str(error))
+    return TEMPORARY.sub("…", DECIMALS.sub("…", plain))
 
 
 def differences(chapter, answer: Answer) -> list[str]:
