@@ -795,3 +795,27 @@ def capture(model, names):
             keep = lambda m, args, out, values=values: values.append(out.data.contiguous().clone())
             stack.enter_context(module.register_forward_hook(keep))
         yield seen
+
+
+# %% wrong="gives the copy on, where a module is in eval" says=["the model's own output has lost its graph"]
+@contextlib.contextmanager
+def capture(model, names):
+    modules = dict(model.named_modules())
+    seen = {name: [] for name in names}
+    chosen = [(name, modules[name]) for name in seen]
+
+    def keep(name):
+        def hook(module, args, output):
+            seen[name].append(output.detach().clone())
+            return seen[name][-1].clone() if not module.training else None
+
+        return hook
+
+    handles = []
+    try:
+        for name, module in chosen:
+            handles.append(module.register_forward_hook(keep(name)))
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()

@@ -1049,3 +1049,52 @@ def intervention(donor, model, names, a, b):
 
 
 deciding_block = "blocks.2"
+
+
+# %% wrong="freezes its inputs" says=["requires_grad of the input a was changed"]
+import contextlib
+
+
+def copied(value):
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone()
+    return tuple(copied(part) for part in value)
+
+
+def intervention(donor, model, names, a, b):
+    kept, answers = {}, {}
+    a.requires_grad_(False), b.requires_grad_(False)
+
+    def keep(name):
+        def hook(module, args, output):
+            kept[name] = copied(output)
+
+        return hook
+
+    with torch.no_grad():
+        with contextlib.ExitStack() as stack:
+            for name in names:
+                module = donor.get_submodule(name)
+                stack.enter_context(module.register_forward_hook(keep(name)))
+            donor(a)
+        for name in names:
+            module = model.get_submodule(name)
+            with module.register_forward_hook(lambda module, args, output: kept[name]):
+                answers[name] = model(b).detach().clone()
+    return answers
+
+
+def _deciding():
+    committee = make_committee(seed=4)
+    points = [torch.tensor([[1.0, y]], device=device) for y in (2.0, -2.0)]
+    for n in range(6):
+        block, kept = committee.get_submodule(f"blocks.{n}"), []
+        with torch.no_grad():
+            with block.register_forward_hook(lambda m, a, out: kept.append(out.clone())):
+                committee(points[0])
+            with block.register_forward_hook(lambda m, a, out: kept[0]):
+                if committee(points[1]).item() > 0:
+                    return f"blocks.{n}"
+
+
+deciding_block = _deciding()

@@ -1078,3 +1078,36 @@ class WeightNorm(nn.Module):
     def right_inverse(self, weight):
         dims = tuple(range(1, weight.dim()))
         return torch.linalg.vector_norm(weight, dim=dims, keepdim=True), weight
+
+
+# %% wrong="computes it anew with autograd on alone" says=["then halved and called again: 14.0, expected 3 + 4"]
+def lengths(weight):
+    return torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
+
+
+def computed(g, v):
+    length = lengths(v)
+    return g * v / torch.where(length > 0, length, torch.ones_like(length))
+
+
+def weight_norm(layer):
+    weight = layer.weight.detach().clone()
+    del layer.weight
+    layer.weight_g = nn.Parameter(lengths(weight))
+    layer.weight_v = nn.Parameter(weight)
+
+    def hook(module, args):
+        if torch.is_grad_enabled() or not hasattr(module, "weight"):
+            module.weight = computed(module.weight_g, module.weight_v)
+
+    layer.register_forward_pre_hook(hook)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return computed(g, v)
+
+    def right_inverse(self, weight):
+        weight = weight.detach().clone()
+        return lengths(weight), weight

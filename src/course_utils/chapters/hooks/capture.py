@@ -33,7 +33,7 @@ def run_capture(
             return found | {"error": "no manager", "words": f"capture returned {manager!r}"}
         with manager as seen, torch.set_grad_enabled(grad):
             y = network(x)
-            found["output"], found["flows"] = y.detach().clone(), y.requires_grad
+            found["output"], found["flows"] = y.detach().clone(), _flows(network, y)
             if goes_wrong:
                 raise ZeroDivisionError("on purpose")
     except Exception as caught:
@@ -48,6 +48,13 @@ def run_capture(
         seen = dict(seen)
     changed = watched.changes() + ["the caller's list of names was changed"] * (given != names)
     return found | {"seen": seen, "hooks": hooks_on(network), "changed": changed}
+
+
+def _flows(network: nn.Module, y: Tensor) -> bool:
+    """Whether y's gradient reaches every parameter that asks for one."""
+    asking = [one for one in network.parameters() if one.requires_grad]
+    found = torch.autograd.grad(y.sum(), asking, allow_unused=True) if y.requires_grad else (None,)
+    return all(gradient is not None for gradient in found)
 
 
 def _captured(network: Network, x: Tensor) -> dict[str, list[Tensor]]:

@@ -129,9 +129,12 @@ def run_intervention(
         left.append("autograd is switched off for good: use a with block")
         torch.set_grad_enabled(True)
     counts = [*map(len, ran.values())]
+    asking = {"a": a.clone().requires_grad_(), "b": b.clone().requires_grad_()}
     with torch.no_grad():
         with contextlib.suppress(Exception):
-            intervention(donor, model, [*names], a, b)
+            intervention(donor, model, [*names], *asking.values())
+        frozen = [name for name, x in asking.items() if not x.requires_grad]
+        left += [f"requires_grad of the input {name} was changed" for name in frozen]
         if torch.is_grad_enabled():
             words = "called under no_grad, it switched autograd on: a with block, such as "
             left.append(f"{words}`with torch.no_grad():`, puts back what was there")

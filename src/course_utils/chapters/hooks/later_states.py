@@ -209,11 +209,14 @@ def _new_length(weight_norm: Callable, kind: type) -> None:
 def _without_graph(weight_norm: Callable, kind: type) -> None:
     weight = torch.tensor([[3.0, 4.0]], device=course_utils.device)
     layer = weight_norm(layer_of(weight)).eval()
+    words = "weight_g is doubled to 10, and the layer called under no_grad, in eval"
     with torch.no_grad():
         layer.weight_g.mul_(2)
         found = layer(torch.ones_like(weight)).item()
-    words = "weight_g is doubled to 10, and the layer called under no_grad, in eval"
-    assert abs(found - 14) < 1e-4, f"{words}: it gives {found}, expected 6 + 8"
+        assert abs(found - 14) < 1e-4, f"{words}: it gives {found}, expected 6 + 8"
+        layer.weight_g.div_(2)
+        again = layer(torch.ones_like(weight)).item()
+    assert abs(again - 7) < 1e-4, f"{words}; then halved and called again: {again}, expected 3 + 4"
 
 
 # Loading
