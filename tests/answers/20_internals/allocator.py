@@ -2638,3 +2638,52 @@ def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
         everything = [b for _, blocks in segments for b in blocks]
         answer.append((sum(n for n, used in everything if used), sum(n for n, _ in everything)))
     return answer
+
+
+# %% wrong="a name keeps its first block" breaks="A name may be used again once it was freed" says=["a name used again"]
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    """Bytes allocated and reserved after each step of a trace."""
+    mib = 2**20
+    segments = []  # (small, [[size, name], ...])
+    history, where = [], {}
+    for step in trace:
+        if step[0] == "malloc":
+            _, name, size = step
+            size = -(-size // 512) * 512
+            small = size <= mib
+            fits = [
+                (blocks, block)
+                for kind, blocks in segments
+                if kind == small
+                for block in blocks
+                if block[1] is None and block[0] >= size
+            ]
+            if fits:
+                blocks, block = min(fits, key=lambda fit: fit[1][0])
+            else:
+                block = [2 * mib if small else -(-size // (2 * mib)) * 2 * mib, None]
+                blocks = [block]
+                segments.append((small, blocks))
+            rest = block[0] - size
+            if rest > (0 if small else mib):
+                place = next(i for i, b in enumerate(blocks) if b is block)
+                blocks.insert(place + 1, [rest, None])
+                block[0] = size
+            block[1] = (name,)
+            where.setdefault(name, block)
+        elif step[0] == "free":
+            for _, blocks in segments:
+                for i, block in enumerate(blocks):
+                    if block is where[step[1]]:
+                        block[1] = None
+                        if i + 1 < len(blocks) and blocks[i + 1][1] is None:
+                            block[0] += blocks.pop(i + 1)[0]
+                        if i > 0 and blocks[i - 1][1] is None:
+                            blocks[i - 1][0] += blocks.pop(i)[0]
+                        break
+        else:
+            segments = [s for s in segments if any(block[1] is not None for block in s[1])]
+        blocks = [block for _, blocks in segments for block in blocks]
+        allocated = sum(block[0] for block in blocks if block[1] is not None)
+        history.append((allocated, sum(block[0] for block in blocks)))
+    return history

@@ -162,7 +162,13 @@ TRACES: dict[str, list[Step]] = {
         ("free", "d"),
         ("empty_cache",),
     ],
-    "a name used again": [("malloc", "a", 512), ("free", "a"), ("malloc", "a", 3 * MIB)],
+    "a name used again": [
+        ("malloc", "a", 512),
+        ("free", "a"),
+        ("malloc", "a", 3 * MIB),
+        ("malloc", "b", 512),
+        ("free", "a"),
+    ],
     NAMES: [
         ("malloc", "free", MIB),
         ("malloc", "", MIB),

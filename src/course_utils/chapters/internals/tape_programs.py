@@ -153,6 +153,15 @@ def on_lists(autograd_kernel: Callable, backward: Callable) -> Any:
     return plain(x.grad)
 
 
+def kept_by_a_constant(autograd_kernel: Callable, backward: Callable) -> Any:
+    """A leaf that doesn't require grad, and has the gradient of an earlier time."""
+    dispatcher = ready(autograd_kernel)
+    x, c, old = numbers([2.0], True), numbers([3.0]), numbers([7.0])
+    c.grad = old
+    backward(dispatcher, dispatcher.call("mul", x, c), numbers([1.0]))
+    return plain(x.grad), plain(c.grad), c.grad is old
+
+
 def three_values(autograd_kernel: Callable, backward: Callable) -> Any:
     """An operator of three values, x * y + z."""
     dispatcher = ready(autograd_kernel)

@@ -12,6 +12,7 @@ from course_utils.chapters.internals.small_torch import Handle, plain, wrapped
 from course_utils.chapters.internals.tape_programs import (
     as_torch,
     few_lines,
+    kept_by_a_constant,
     numbers,
     on_lists,
     ready,
@@ -373,6 +374,11 @@ BACKWARD = {
         _one_array,
         ([2.0, 30.0],) * 2,
         "each handle has an account to itself, whatever it stores",
+    ),
+    "a constant that has an old gradient": Scenario(
+        kept_by_a_constant,
+        ([3.0], [7.0], True),
+        "a leaf that doesn't require grad isn't paid, whatever its grad holds from before",
     ),
 }
 
