@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_leaves
 
 import course_utils
 from course_utils.chapters.hooks.counting import hooks_on
-from course_utils.chapters.hooks.weight_norm import layer_of
+from course_utils.chapters.hooks.weight_norm import check_without_graph, layer_of
 
 # Steps in backward
 
@@ -206,19 +206,6 @@ def _new_length(weight_norm: Callable, kind: type) -> None:
         assert abs(again - right) < 1e-4, f"{words}: its sum is {again}, expected {right:g}"
 
 
-def _without_graph(weight_norm: Callable, kind: type) -> None:
-    weight = torch.tensor([[3.0, 4.0]], device=course_utils.device)
-    layer = weight_norm(layer_of(weight)).eval()
-    words = "weight_g is doubled to 10, and the layer called under no_grad, in eval"
-    with torch.no_grad():
-        layer.weight_g.mul_(2)
-        found = layer(torch.ones_like(weight)).item()
-        assert abs(found - 14) < 1e-4, f"{words}: it gives {found}, expected 6 + 8"
-        layer.weight_g.div_(2)
-        again = layer(torch.ones_like(weight)).item()
-    assert abs(again - 7) < 1e-4, f"{words}; then halved and called again: {again}, expected 3 + 4"
-
-
 # Loading
 
 
@@ -384,7 +371,7 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "weights of a millionth": _small_weights,
         "every digit of torch.float64": _exact_weights,
         "weight_g replaced": _new_length,
-        "weight_g changed, and no_grad": _without_graph,
+        "weight_g changed, and no_grad": check_without_graph,
     },
     "loading": {
         "the old name twice in a key": _repeated,
