@@ -325,7 +325,7 @@ def torch_dispatch(x: torch.Tensor) -> Lazy:
     return Lazy(x, (lambda: x, (), {}))
 
 
-# %% wrong="the call on the class" says=["has a call and a value to itself"]
+# %% wrong="the call on the class" says=["RecursionError: maximum recursion depth exceeded"]
 from torch.utils._pytree import tree_map
 
 

@@ -136,6 +136,10 @@ def check_apart(pairs, found):
             assert text not in seen, f"{words}: mix the two so that no two pairs collide"
             seen[text] = pair
     orders = [order.split("|") for order, _ in found]
+    lengths = sorted({len(order) for order in orders})
+    counts = " and of ".join(map(str, lengths))
+    words = f"one set of names gave lists of {counts} names: is one kept from another call?"
+    assert len(lengths) == 1, words
     mean = len(orders) / len(orders[0])
     for place, names in enumerate(zip(*orders, strict=True), start=1):
         for name, count in {name: names.count(name) for name in orders[0]}.items():
