@@ -117,13 +117,11 @@ def _do(work) -> NoReturn:
         os._exit(code)
 
 
-def told_by_a_child(work) -> str:
-    """Do ``work()`` in a process that knows nothing of earlier calls; words for what it raised."""
-    return told_of_each([work])[0]
-
-
 def told_of_each(works: Sequence[Callable]) -> list[str]:
-    """The same for each of these, one after the other in one process: a fork takes its time."""
+    """Words for what each of these raised, in a process that knows nothing of earlier calls.
+
+    All run in one, one after the other: a fork takes its time.
+    """
     with tempfile.TemporaryDirectory() as folder:
         notes = [os.path.join(folder, str(number)) for number in range(len(works))]
 

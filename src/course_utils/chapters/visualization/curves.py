@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -93,14 +93,19 @@ def draw_lies(data: dict) -> tuple[plt.Figure, dict[str, plt.Axes]]:
     stop = int(np.argmin(data["validation"]))
     plots["stopped early"].plot(data["validation"])
     plots["stopped early"].set(xlim=(0, stop), xlabel="step", ylabel="validation loss")
-    for n, table in enumerate(data["errors"].values()):
-        area = (11 * n, 11 * n + 10, 10, 0)
-        plots["own colours"].imshow(table, extent=area, cmap="Blues", vmin=0, vmax=table.max())
-    plots["own colours"].axvline(10.5, color="gray", lw=1)
-    plots["own colours"].set(
-        xlim=(0, 21), ylim=(10, 0), xlabel="errors of A, and of B", xticks=[], yticks=[]
-    )
+    tables = data["errors"].values()
+    _draw_errors(plots["own colours"], tables, [table.max() for table in tables])
     return figure, plots
+
+
+def _draw_errors(axes: plt.Axes, tables: Iterable, darkest: Iterable) -> Any:
+    """The two tables beside each other; ``darkest`` are the numbers that get the darkest colour."""
+    for n, (table, most) in enumerate(zip(tables, darkest, strict=True)):
+        area = (11 * n, 11 * n + 10, 10, 0)
+        drawn = axes.imshow(table, extent=area, cmap="Blues", vmin=0, vmax=most)
+    axes.axvline(10.5, color="gray", lw=1)
+    axes.set(xlim=(0, 21), ylim=(10, 0), xlabel="errors of A, and of B", xticks=[], yticks=[])
+    return drawn
 
 
 def draw_honest(data: dict) -> plt.Figure:
@@ -112,28 +117,22 @@ def draw_honest(data: dict) -> plt.Figure:
     raw.plot(data["loss"], color="C0", alpha=0.4)
     raw.plot(smoothed(data["loss"], 0.97), color="C0")
     raw.set(title="raw, and smoothed", ylabel="training loss", ylim=(0, None))
-    for axes in (one_scale, whole):
-        axes.plot(data["loss"], label="training") if axes is one_scale else None
-        axes.plot(data["validation"], color="C1", label="validation")
-        axes.set_ylabel("loss" if axes is one_scale else "validation loss")
-        axes.set_ylim(0)
-    one_scale.set_title("one scale")
+    one_scale.plot(data["loss"], label="training")
+    one_scale.plot(data["validation"], color="C1", label="validation")
+    one_scale.set(title="one scale", ylabel="loss", ylim=(0, None))
     one_scale.legend(fontsize=8)
     stop = int(np.argmin(data["validation"]))
+    whole.plot(data["validation"], color="C1", label="validation")
+    whole.set(title="to the end", ylabel="validation loss", ylim=(0, None))
     whole.axvline(stop, color="#6b6b6b", linestyle="--", lw=1, label="it stopped here")
     whole.legend(fontsize=8)
-    whole.set_title("to the end")
     for curve in data["seeds"]:
         seeds.plot(curve, lw=0.8)
     seeds.set(title="all five seeds", ylabel="accuracy", ylim=(0, 1))
     for axes in (raw, one_scale, seeds, whole):
         axes.set_xlabel("step")
-    most = max(table.max() for table in data["errors"].values())
-    for n, table in enumerate(data["errors"].values()):
-        area = (11 * n, 11 * n + 10, 10, 0)
-        drawn = colours.imshow(table, extent=area, cmap="Blues", vmin=0, vmax=most)
-    colours.axvline(10.5, color="gray", lw=1)
-    colours.set(xlim=(0, 21), ylim=(10, 0), xlabel="errors of A, and of B", xticks=[], yticks=[])
+    tables = data["errors"].values()
+    drawn = _draw_errors(colours, tables, 2 * [max(table.max() for table in tables)])
     colours.set_title("one scale of colours")
     figure.colorbar(drawn, ax=colours, shrink=0.7)
     return figure
