@@ -266,7 +266,10 @@ def main(
         place = Path(temporary)
         if growth:
             counts = (submissions, 6 * submissions, 10 * submissions)
-            runs = [here("bwrap", place / str(count), count) for count in counts]
+            runs: list[Run] = []
+            for count in counts:
+                runs.append(here("bwrap", place / str(count), count))
+                console.print(f"{count} submissions: {runs[-1].a_submission:.2f} s each")
             show(console, runs, workers)
             few = runs[0]
             for many in runs[1:]:
