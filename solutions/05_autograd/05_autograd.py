@@ -501,6 +501,7 @@ check_walk(walk_by_hand)
 #    `exp`, in the style of `__add__`. For `b = a ** 3` at a = 2 the number is 8, the slope 12.
 # 2. **Order**: `topological_order` returns a list of this value and every value behind it, each
 #    **once**, in which no value is placed before a value that was made from it. `self` is first.
+#    It may be asked for again, also after `backward`.
 # 3. **Backward**: `backward` sets the `grad` of every value behind `self` to the slope of `self` in
 #    it. It starts with 1 at `self`, and it is called once for each program.
 #
@@ -544,9 +545,11 @@ def try_rule(program: str, **inputs: float) -> tuple:
 
 # %% nbgrader={"grade_id": "engine-checks", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
-def try_order(program: str, **inputs: float) -> list[str]:
-    """The names of the values in the order that the answer gives."""
+def try_order(program: str, walked: bool = False, **inputs: float) -> list[str]:
+    """The names of the values in the order that the answer gives, maybe after ``backward``."""
     names = try_program(program, **inputs)
+    if walked:
+        names["y"].backward()
     order = names["y"].topological_order()
     assert order is not None, "topological_order returned None: is there an answer yet?"
     kind = type(order).__name__
@@ -746,8 +749,10 @@ with every_case() as case:
         for a, b in ((2.0, 0.5), (-1.0, 0.0), (0.0, 3.0)):
             with case(program + f" at a = {a:g}, b = {b:g}" * (a < 2)):
                 check_engine(try_engine, program.replace("; ", "\n"), because, a=a, b=b)
-    with case("the order of s = a * b; y = s + a at a = 0, where the slope in b is 0"):
-        check_order(try_order("s = a * b\ny = s + a", a=0.0, b=2.0), "s = a * b\ny = s + a")
+    for walked, when in ((False, "where the slope in b is 0"), (True, "asked for after backward")):
+        with case(f"the order of s = a * b; y = s + a at a = 0, {when}"):
+            order = try_order("s = a * b\ny = s + a", walked, a=0.0, b=2.0)
+            check_order(order, "s = a * b\ny = s + a")
     with case("a chain of 5,000 steps"):
         check_chain(try_chain(5000, "backward"), (1.0, 5000.0), "the two gradients")
     with case("fifty steps y = y + y"):
@@ -1519,6 +1524,7 @@ x = torch.tensor([[3.0, 4.0, 0.0], [1.0, 2.0, 2.0]], requires_grad=True)
 check_counts(
     try_saved_bytes,
     ("the result is kept: 24 bytes", "exp", x),
+    ("asked again: an earlier call's bytes don't count", "exp", x),
     ("its numbers have 8 bytes each", "exp", x.detach().double().requires_grad_()),
     ("nothing is recorded", "exp", x.detach()),
     ("the inputs do not count", "mul", x, x),
@@ -1797,8 +1803,8 @@ far = torch.tensor([-400.0, 400.0, 0.0], dtype=torch.float64)
 more = torch.linspace(-2, 2, 8)[::2], torch.linspace(-2, 2, 65), far, far.float()
 check_repairs(try_repaired, BROKEN, three, one, double, twice, *more)
 odd = [torch.tensor([first, 1.0, 2.0]).double() for first in (torch.inf, torch.nan, -torch.inf)]
-check_repairs(try_repaired, BROKEN, *odd[:2])
-check_repairs(try_repaired, [edit_slice], odd[2], odd[1][:1])
+check_repairs(try_repaired, BROKEN, *odd)
+check_repairs(try_repaired, [edit_slice], odd[1][:1])
 with every_case() as case:
     for function in BROKEN:
         name = f"repaired[{function.__name__!r}]"

@@ -365,3 +365,14 @@ def two_layer_gradients(x, target, w1, b1, w2, b2):
     g = g / len(x)
     gh = g @ w2.t() * (h > 1e-6)
     return loss, x.t() @ gh, gh.sum(0), h.t() @ g, g.sum(0)
+
+
+# %% wrong="every row with every target" says=["each row has a target of its own"]
+def two_layer_gradients(x, target, w1, b1, w2, b2):
+    h = torch.relu(x @ w1 + b1)
+    scores = h @ w2 + b2
+    loss = (scores.logsumexp(1) - scores[:, target]).mean()
+    one_hot = F.one_hot(target, scores.shape[1])
+    g = (scores.softmax(1) - one_hot) / len(x)
+    gh = (g @ w2.t()) * (h > 0)
+    return loss, x.t() @ gh, gh.sum(0), h.t() @ g, g.sum(0)

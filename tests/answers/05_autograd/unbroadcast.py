@@ -256,3 +256,12 @@ def unbroadcast(gradient, shape):
     if dims:
         gradient = last(gradient, dims)
     return gradient.reshape(shape)
+
+
+# %% wrong="an empty list of dimensions" says=["sum() over an empty list of dimensions is the sum over all"]
+def unbroadcast(gradient: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+    extra = gradient.dim() - len(shape)
+    if extra:
+        gradient = gradient.sum(list(range(extra)))
+    widened = [i for i, n in enumerate(shape) if n == 1 and gradient.shape[i] != 1]
+    return gradient.sum(widened, keepdim=True)

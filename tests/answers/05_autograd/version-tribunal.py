@@ -968,3 +968,118 @@ repaired["edit_constant"] = lambda x: x + 2
 repaired["edit_detached"] = lambda x: x.tanh() * 0.5
 repaired["edit_data"] = lambda x: 0.5 * x.tanh()
 repaired["edit_leaf"] = lambda x: (x.clamp(-1e30, 1e30) + 1) ** 2
+
+
+# %% wrong="a square, multiplied out" says=["repaired['edit_leaf'] with x of 3, float64, far from 0, the first not finite: its result", "expected inf, got nan"]
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "error",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {}
+
+
+def _exp(x):
+    return x.exp() + 1
+
+
+def _square(x):
+    h = x + 1
+    y = h * h
+    h = h + 1
+    return y + h
+
+
+def _slice(x):
+    y = x.sigmoid().clone()
+    y[0] = 0
+    return y
+
+
+def _constant(x):
+    m = torch.ones_like(x)
+    y = x * m
+    m = m + 1
+    return y + m
+
+
+def _half(x):
+    return x.tanh() * 0.5
+
+
+def _leaf(x):
+    return x * x + 2 * x + 1
+
+
+repaired["edit_exp"] = _exp
+repaired["edit_square"] = _square
+repaired["edit_slice"] = _slice
+repaired["edit_constant"] = _constant
+repaired["edit_detached"] = _half
+repaired["edit_data"] = _half
+repaired["edit_leaf"] = _leaf
+
+
+# %% wrong="a constant that is kept and edited" says=["repaired['edit_constant'] with x of 3, float32: called again, its result differs", "must not count in the next"]
+verdicts = {
+    "edit_exp": "error",
+    "edit_sin": "fine",
+    "edit_sum": "fine",
+    "edit_square": "error",
+    "edit_slice": "error",
+    "edit_constant": "error",
+    "edit_added": "fine",
+    "edit_detached": "error",
+    "edit_data": "wrong",
+    "edit_leaf": "error",
+}
+repaired = {}
+
+
+def _exp(x):
+    return x.exp() + 1
+
+
+def _square(x):
+    h = x + 1
+    y = h * h
+    h = h + 1
+    return y + h
+
+
+def _slice(x):
+    y = x.sigmoid().clone()
+    y[0] = 0
+    return y
+
+
+def _constant(x, m=torch.ones(1)):
+    m = m.to(x)
+    y = x * m.clone()
+    m += 1
+    return y + m
+
+
+def _half(x):
+    return x.tanh() * 0.5
+
+
+def _leaf(x):
+    x = x + 1
+    return x * x
+
+
+repaired["edit_exp"] = _exp
+repaired["edit_square"] = _square
+repaired["edit_slice"] = _slice
+repaired["edit_constant"] = _constant
+repaired["edit_detached"] = _half
+repaired["edit_data"] = _half
+repaired["edit_leaf"] = _leaf

@@ -1066,3 +1066,31 @@ def vjp_by_hand(rule: str, *tensors: torch.Tensor) -> torch.Tensor | tuple | Non
     rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
     rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
     return rules[rule](*tensors)
+
+
+# %% wrong="softmax along dimension 1" says=["softmax runs along the last dimension, not along dimension 1"]
+def matmul_vjp(gradient, a, b):
+    return gradient @ b.t(), a.t() @ gradient
+
+
+def softmax_vjp(gradient, y):
+    return y * (gradient - (gradient * y).sum(1, keepdim=True))
+
+
+def logsumexp_vjp(gradient, x):
+    return gradient.unsqueeze(-1) * x.softmax(-1)
+
+
+def layer_norm_vjp(gradient, x, weight):
+    centred = x - x.mean(-1, keepdim=True)
+    std = (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+    hat = centred / std
+    g = gradient * weight
+    g = g - g.mean(-1, keepdim=True) - hat * (g * hat).mean(-1, keepdim=True)
+    return g / std, (gradient * hat).sum(0), gradient.sum(0)
+
+
+def vjp_by_hand(rule: str, *tensors: torch.Tensor) -> torch.Tensor | tuple | None:
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)

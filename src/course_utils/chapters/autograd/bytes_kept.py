@@ -78,8 +78,8 @@ HOOKS_LEFT = (
 )
 
 
-class Unfinished(Exception):
-    """What a function raises that is interrupted halfway."""
+class Unfinished(RuntimeError, TypeError, ValueError, IndexError):
+    """What a function raises that is interrupted halfway: an error of every kind that is caught."""
 
 
 def try_counting(saved_bytes: Callable, name: str, *inputs: Tensor, mode: str = "") -> tuple:

@@ -98,7 +98,11 @@ def check_rule(try_rule: Callable, program: str, **inputs: float) -> None:
         program: one line.
         inputs: numbers by name.
     """
-    number, found = try_rule(program, **inputs)
+    try:
+        number, found = try_rule(program, **inputs)
+    except (ZeroDivisionError, ValueError) as error:
+        words = "a number may be 0 or negative: no division by it, and no logarithm of it"
+        raise AssertionError(f"raised {type(error).__name__}: {error}; {words}") from error
     y, slopes = torch_engine(program, **inputs)
     assert number is not None, "the new value has no number: is there an answer yet?"
     kind = type(number).__name__

@@ -83,6 +83,9 @@ def network_slips(x, target, w1, b1, w2, b2) -> list[dict[str, Tensor]]:
     first = {
         "the mean over the batch, not the sum": each.sum(),
         "logsumexp minus the target's score, not the other way round": -each.mean(),
+        "each row has a target of its own: scores[:, target] takes every row's from every row": (
+            (scores.logsumexp(1)[:, None] - scores[:, target]).mean()
+        ),
         "the target's score is not subtracted": scores.logsumexp(1).mean(),
         "exp of large scores is infinite: take logsumexp": torch.full_like(each.mean(), torch.inf),
         "subtract each row's own largest score, not that of all": far.mean(),

@@ -59,6 +59,10 @@ def check_repair(try_repaired: Callable, original: FunctionType, x: Tensor) -> N
     assert not answer[2], "it changes its argument x: leave it as it was, without a hook or a .grad"
     loose, kept = 1e-12 if x.dtype == torch.float64 else 1e-5, "what the edit writes is part of it"
     check_close(answer[0], values, "its result", rtol=loose, atol=loose, because=kept)
+    again = try_repaired(original.__name__, x, g)
+    assert not isinstance(again, str), f"called again: {again}"
+    stays = "what one call keeps or edits must not count in the next"
+    check_close(again[0], values, "called again, its result", rtol=loose, atol=loose, because=stays)
     truth = numeric_gradient(original, g, x)
     if x.isnan().any() or not truth.isfinite().all():  # 0 · nan, inf - inf: nothing to compare with
         return
