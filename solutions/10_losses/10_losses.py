@@ -814,8 +814,9 @@ with every_case() as case:
         check_case(z, y % 2, weight=w, label_smoothing=0.3)
     with case("label_smoothing=1"):
         check_case(z, y, label_smoothing=1.0)
-    with case("probabilities and ignore_index=2, which plays no part"):
-        check_case(z, t, ignore_index=2)
+    for number in (0, 1, 2):
+        with case(f"probabilities and ignore_index={number}, which plays no part"):
+            check_case(z, t, ignore_index=number)
 check_states(cross_entropy, z, t, w, what="cross_entropy(logits, probabilities, weight)")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(1)
@@ -1156,7 +1157,8 @@ with every_case() as case:
     for n in (1, 2):
         with case(f"shape (), the target is {y[n].item()}"):
             check_case(z[n], y[n], 3.0, 2.0)
-check_states(imbalance, z, y, 3.0, 2.0, what="imbalance(logits, target, 3.0, 2.0)")
+square = z.view(2, 2), y.view(2, 2)
+check_states(imbalance, *square, 3.0, 2.0, what="imbalance(logits, target, 3.0, 2.0)")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for shape, weight, gamma in (((), 2.0, 1.0), ((5, 1), 0.5, 3.0), ((2, 3, 4), 7.0, 1.5)):
@@ -1175,7 +1177,7 @@ for weight in (9.0, 1.0, 0.5):
     check_way_back(recalibrate, torch.tensor(0.7, dtype=torch.float64, device=device), weight)
 check_way_back(recalibrate, torch.tensor(0.7, device=device), 9.0)
 check_way_back(recalibrate, torch.tensor([[1.5, -0.3, 0.0]], device=device), 9.0)
-logits = torch.tensor([[1.5, -0.3, 0.0]], device=device)
+logits = torch.tensor([[1.5, -0.3], [0.0, 2.0]], device=device)
 check_states(recalibrate, logits, 9.0, what="recalibrate(logits, 9.0)")
 ### BEGIN HIDDEN TESTS
 check_way_back(recalibrate, torch.tensor(2.1, dtype=torch.float64, device=device), 19.0)
@@ -1411,7 +1413,8 @@ with every_case() as case:
     ):
         with case(name):
             check_kl_directions(kl_directions, *pair)
-check_states(kl_directions, p.log(), q.log(), what="kl_directions(log_p, log_q)")
+pair = torch.cat([p, both]).log(), torch.cat([q, p]).log()
+check_states(kl_directions, *pair, what="kl_directions(log_p, log_q)")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for dtype, shape in ((torch.float32, (4, 3)), (torch.float64, (1, 7)), (torch.float64, (3, 1))):
@@ -1652,7 +1655,7 @@ with every_case() as case:
         with case(name):
             check_case(*pair, 0.9)
     check_unequal(robust_regression, case, device)
-check_states(robust_regression, zero, three, 0.75, what="robust_regression(…, 0.75)")
+check_states(robust_regression, six.flip(0), six, 0.75, what="robust_regression(…, 0.75)")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for shape, q in (((), 0.3), ((7,), 0.95), ((2, 3, 2), 0.01)):
@@ -1865,7 +1868,7 @@ labels, what = (
     torch.tensor([0, 0, 1, 1, 0, 1], device=device),
     "metric_losses(embeddings, labels, 1.0)",
 )
-check_states(metric_losses, near, labels, 1.0, what=what)
+check_states(metric_losses, plane, labels, 1.0, what=what)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for n, margin, dtype in (
@@ -2100,6 +2103,7 @@ with every_case() as case:
         ("two dimensions", torch.tensor([[1.0, -2.0], [0.0, 0.5]], device=device), 0.7),
         ("shape (), float64", torch.tensor(-2.0, dtype=torch.float64, device=device), 0.5),
         ("a large step", torch.tensor([5.0, -3.0, 1.0], device=device), 2.0),
+        ("half precision", torch.tensor([[2.0, -0.5], [0.25, -4.0]], device=device).half(), 0.5),
         ("beyond float32", torch.tensor([-2e200], dtype=torch.float64, device=device), 0.5),
     ):
         with case(name):

@@ -718,3 +718,31 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
         total = w[target].sum()
     soft = (1 - label_smoothing) * soft + label_smoothing / classes
     return -(soft * logits.log_softmax(dim=1)).sum() / total
+
+
+# %% wrong="rows that hold the ignored number are left out, of probabilities too" breaks="It plays no part for probabilities" says=["probabilities and ignore_index=0", "ignore_index leaves no row of them out"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    classes = logits.shape[1]
+    w = logits.new_ones(classes) if weight is None else weight
+    kept = (target != ignore_index).reshape(len(target), -1).all(dim=1)
+    logits, target = logits[kept], target[kept]
+    if target.is_floating_point():
+        soft, below = target, len(target)
+    else:
+        soft, below = F.one_hot(target, classes), w[target].sum()
+    soft = (1 - label_smoothing) * soft + label_smoothing / classes
+    return -(soft * w * logits.log_softmax(dim=1)).sum() / below
+
+
+# %% wrong="weights scaled to a mean of 1" says=["with soft targets the scale of the weights counts"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    classes = logits.shape[1]
+    w = logits.new_ones(classes) if weight is None else weight / weight.mean()
+    if target.is_floating_point():
+        soft, below = target, len(target)
+    else:
+        kept = target != ignore_index
+        logits, target = logits[kept], target[kept]
+        soft, below = F.one_hot(target, classes), w[target].sum()
+    soft = (1 - label_smoothing) * soft + label_smoothing / classes
+    return -(soft * w * logits.log_softmax(dim=1)).sum() / below

@@ -909,3 +909,27 @@ it_changes = {
     "threshold moved, mean probability": False,
     "threshold moved, recall": True,
 }
+
+
+# %% wrong="flattens both by view" says=["imbalance(logits, target, 3.0, 2.0) with tensors that have gaps in memory"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    z, y = logits.view(-1), target.view(-1)
+    sign = 2 * y - 1
+    price = -(gamma * F.logsigmoid(-sign * z)).exp() * F.logsigmoid(sign * z)
+    return (price * (1 + (pos_weight - 1) * y)).mean()
+
+
+def recalibrate(logits, pos_weight):
+    return (logits.view(-1) - math.log(pos_weight)).sigmoid().view(logits.shape)
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}

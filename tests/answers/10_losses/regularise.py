@@ -700,3 +700,37 @@ def regularise(model, l1, l2):
 
 def shrink(weight, step):
     return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="a floor of float32 zeros" breaks="in a new tensor of the same shape and dtype" says=["half precision: shrink by 0.5 has dtype torch.float32"]
+def regularise(model, l1, l2):
+    total = torch.zeros((), device=device)
+    for p in model.parameters():
+        if p.dim() > 1 and p.requires_grad:
+            total = total + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    floor = torch.zeros(weight.shape, device=weight.device)
+    return weight.sign() * torch.maximum(weight.abs() - step, floor)
+
+
+# %% wrong="each result in the same tensor" breaks="in a new tensor of the same shape and dtype" judge="passes" says=["the next call changed the result"]
+shrunk = {}
+
+
+def regularise(model, l1, l2):
+    total = torch.zeros((), device=device)
+    for p in model.parameters():
+        if p.dim() > 1 and p.requires_grad:
+            total = total + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    key = tuple(weight.shape), weight.dtype
+    if key not in shrunk:
+        shrunk[key] = torch.empty_like(weight, memory_format=torch.contiguous_format)
+    with torch.no_grad():
+        return shrunk[key].copy_(weight - weight.clamp(-step, step))

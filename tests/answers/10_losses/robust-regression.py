@@ -549,3 +549,46 @@ def robust_regression(prediction, target, quantile):
         raise ValueError("quantile")
     above = target - prediction
     return torch.maximum(quantile * above, (quantile - 1) * above).mean()
+
+
+# %% wrong="flattens both by view" says=["with tensors that have gaps in memory"]
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
+
+
+def robust_regression(prediction, target, quantile):
+    if prediction.shape != target.shape:
+        raise ValueError("shapes differ")
+    above = target.view(-1) - prediction.view(-1)
+    return torch.maximum(quantile * above, (quantile - 1) * above).mean()
+
+
+# %% wrong="a mean above and a mean below" breaks="the mean pinball loss over all elements" says=["a mean over nothing is nan"]
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
+
+
+def robust_regression(prediction, target, quantile):
+    if prediction.shape != target.shape:
+        raise ValueError("shapes differ")
+    above = target - prediction
+    up = above >= 0
+    share = up.to(above.dtype).mean()
+    over, under = quantile * above[up].mean(), (quantile - 1) * above[~up].mean()
+    return share * over + (1 - share) * under

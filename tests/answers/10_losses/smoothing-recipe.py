@@ -148,3 +148,18 @@ def smoothing_recipe(e, classes, recipe):
         return 1.0, spread
     total = 1 - e + spread
     return total, spread / total
+
+
+# %% wrong="both in one tensor" breaks="a pair `(factor, smoothing)` of two numbers" says=["a tuple of two numbers is asked for"]
+def smoothing_recipe(e, classes, recipe):
+    row = torch.full((classes,), e / (classes - 1))
+    row[0] = 1 - e + (row[0] if recipe == "everyone" else 0)
+    return torch.stack([row.sum(), classes * row[1] / row.sum()])
+
+
+# %% wrong="a small share alone" breaks="for all logits and labels" says=["1 - d is only near 1 / (1 + d)"]
+def smoothing_recipe(e, classes, recipe):
+    extra = e / (classes - 1)
+    if recipe == "others":
+        return 1.0, e + extra
+    return 1 + extra, (e + extra) * (1 - extra)

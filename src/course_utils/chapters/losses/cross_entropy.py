@@ -122,17 +122,21 @@ def _cross_entropy_slips(logits: Tensor, target: Tensor, options: dict, right: T
         if weight is not None:
             share = (target * weight).sum()
             slips["with soft targets, divide by the number of rows"] = right * rows / share
+            words = "with soft targets the scale of the weights counts: take them as they are"
+            slips[words] = tuple(right / scale for scale in (weight.mean(), weight.sum()))
             words = "a price has the weight of each class in it, not of the target alone"
             own = (target * weight).sum(dim=1, keepdim=True)
             slips[words] = -(shares * own * logits.log_softmax(dim=1)).sum() / rows
         if "ignore_index" in options:
-            kept = target.argmax(dim=1) != options["ignore_index"]
+            named = target.argmax(dim=1) != options["ignore_index"]
+            told = (target != options["ignore_index"]).all(dim=1)  # no entry is this number
             left = torch.arange(classes, device=target.device) != options["ignore_index"]
             words = "probabilities are no class numbers: ignore_index leaves no class of them out"
             slips[words] = loss(target=target * left)
             words = "probabilities are no class numbers: ignore_index leaves no row of them out"
-            slips[words] = loss(logits[kept], target[kept])
-            slips[words + ". "] = loss(logits[kept], target[kept]) * kept.sum() / rows
+            some = [(loss(logits[kept], target[kept]), kept.sum()) for kept in (named, told)]
+            slips[words] = tuple(one for one, _ in some)
+            slips[words + ". "] = tuple(one * count / rows for one, count in some)
         return slips
     kept = target != options.get("ignore_index", -100)
     slips["divided by all rows: what belongs below the fraction bar?"] = total / rows

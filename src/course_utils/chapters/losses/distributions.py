@@ -71,6 +71,7 @@ def pinball_truth(prediction: Tensor, target: Tensor, q: float) -> tuple[Tensor,
         "below the prediction the price is (1 - q) times the distance, never negative": torch.where(
             above > 0, q * above, (1 - q) * above
         ).mean(),
+        "a mean over nothing is nan: there may be no target above, or none below": math.nan,
         "squares are tilted here: a pinball price grows straight": torch.where(above > 0, q, 1 - q)
         .mul(above.square())
         .mean(),
@@ -121,7 +122,8 @@ def check_recipe(smoothing_recipe, e: float, classes: int, recipe: str) -> None:
     __tracebackhide__ = True
     pair = smoothing_recipe(e, classes, recipe)
     two = isinstance(pair, (tuple, list)) and len(pair) == 2
-    assert two, f"it returned {pair!r}, not (factor, smoothing): is there an answer yet?"
+    blank = "is there an answer yet?" if pair is None else "a tuple of two numbers is asked for"
+    assert two, f"it returned {pair!r}, not (factor, smoothing): {blank}"
     spread, rows = e * classes / (classes - 1), 1 + e / (classes - 1)
     factor, smoothing = (1, spread) if recipe == "others" else (rows, spread / rows)
     known = {
@@ -136,6 +138,7 @@ def check_recipe(smoothing_recipe, e: float, classes: int, recipe: str) -> None:
         "PyTorch's share goes to all classes, the right one too": e,
         "that leads from PyTorch to the recipe, not back": e * (classes - 1) / classes,
         "the factor multiplies the equal shares as well: divide by it": spread,
+        "1 - d is only near 1 / (1 + d): divide by the factor": spread * (1 - e / (classes - 1)),
         "e is not yet the sum of all equal shares, which is e C / (C - 1)": e / rows,
         "that is what one class gets; the smoothing is what all get": e / (classes - 1),
         "it may be as large as 1: don't cut it off": tuple(

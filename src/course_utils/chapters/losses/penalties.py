@@ -240,6 +240,9 @@ def check_shrink(shrink: Callable[..., Tensor], weight: Tensor, step: float) -> 
         assert not found.isnan().any(), f"{what}: there is a nan: is a weight of 0 divided by?"
     check_close(found, right, what)
     assert found.numel() == 0 or found.data_ptr() != weight.data_ptr(), "return a new tensor"
+    kept = found.detach().clone()
+    shrink(-weight - 1, step)
+    assert torch.equal(found, kept), f"{what}: the next call changed the result: make a new tensor"
 
 
 def made_loss(
