@@ -959,6 +959,8 @@ def trace_by_strides(matrix: torch.Tensor, anti: bool = False) -> torch.Tensor:
 
 
 # %% nbgrader={"grade_id": "trace-by-strides-check", "grade": true, "points": 3}
+from functools import partial
+
 from course_utils import check_value
 
 
@@ -966,7 +968,7 @@ def check_case(matrix, anti):
     with forbid_changes(matrix), forbid_copies(up_to=8), count_operators() as counts:
         total = trace_by_strides(matrix, anti) if anti else trace_by_strides(matrix)
     expected = (matrix.flip(1) if anti else matrix).diagonal().sum()
-    known = slips.traces(matrix, anti)
+    known = partial(slips.traces, matrix, anti)
     check_value(total, expected, "the sum", known, rtol=0, atol=0)
     ran = ", ".join(f"{count} × {name}" for name, count in counts.items())
     both = (counts["as_strided"], counts["sum"]) == (1, 1) or not len(matrix)
@@ -1195,6 +1197,8 @@ def conv_by_strides(
 
 
 # %% nbgrader={"grade_id": "conv-by-strides-check", "grade": true, "points": 4}
+from functools import partial
+
 from course_utils import check_value
 
 
@@ -1205,9 +1209,7 @@ def check_case(x, weight, stride, padding):
         places = tuple(named.values()) if len(named) == 2 else ()  # both go by their places
         result = conv_by_strides(x, weight, *places, **({} if places else named))
     expected = F.conv2d(x, weight, stride=stride, padding=padding)
-    known = slips.convolutions(x, weight, stride, padding)
-    if padding:
-        known["the padding is missing"] = F.conv2d(x, weight, stride=stride)
+    known = partial(slips.convolutions, x, weight, stride, padding)
     close = 1e-12 if x.dtype == torch.float64 else 1e-5
     check_value(result, expected, "the result", known, rtol=close, atol=close)
     slips.check_view_of_windows(counts)
@@ -1333,7 +1335,7 @@ with every_case() as case:
 halves = numbers[2:9:3] / 2, numbers[5:7] / 2
 check_states(outer_without_memory, *halves, what="outer_without_memory(a, b)")
 ### BEGIN HIDDEN TESTS
-for n, m in ((1, 1), (1, 4), (5, 1), (0, 3), (3, 0), (600, 900)):
+for n, m in ((1, 1), (1, 4), (5, 1), (0, 3), (3, 0), (60, 90)):
     rows, columns = torch.rand(2 * n, device=device)[::2], torch.rand(3 * m + 1, device=device)
     slips.check_outer(outer_without_memory, rows, columns[1::3])
 ### END HIDDEN TESTS

@@ -34,6 +34,19 @@ def test_a_slip_is_called_by_its_name():
     assert "has dtype torch.float64" in refusal(check_value, X.double(), X, "y", slips)
 
 
+def test_slips_that_are_computed_are_computed_for_a_wrong_result_alone():
+    asked = []
+
+    def slips():
+        asked.append("slips")
+        return {"twice too much": 2 * X}
+
+    check_value(X, X, "y", slips)
+    assert asked == []
+    assert refusal(check_value, 2 * X, X, "y", slips) == "y: twice too much"
+    assert asked == ["slips"]
+
+
 def test_a_slip_of_rounding_and_one_of_complex_numbers_are_named():
     third = torch.tensor([1 / 3 + 1j], dtype=torch.complex128)
     slips = {"it was rounded": third.to(torch.complex64).to(third.dtype)}

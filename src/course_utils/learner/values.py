@@ -34,7 +34,7 @@ def check_value(
     actual: Any,
     expected: torch.Tensor,
     what: str = "the result",
-    slips: Mapping[str, torch.Tensor] | None = None,
+    slips: Mapping[str, torch.Tensor] | Callable[[], Mapping[str, torch.Tensor]] | None = None,
     rtol: float = 2e-4,
     atol: float = 2e-5,
 ) -> None:
@@ -45,7 +45,8 @@ def check_value(
         expected: the right tensor.
         what: what was asked, as the message will call it.
         slips: words for a misconception, each with the tensor that it leads to. One that does not
-            differ from ``expected`` is passed over.
+            differ from ``expected`` is passed over. A function that gives them is called only
+            where the result differs.
         rtol: relative tolerance.
         atol: absolute tolerance.
 
@@ -54,7 +55,8 @@ def check_value(
     """
     __tracebackhide__ = True
     if isinstance(actual, torch.Tensor) and not _close(actual, expected, rtol, atol):
-        for words, wrong in (slips or {}).items():
+        known = slips if isinstance(slips, Mapping) or slips is None else slips()
+        for words, wrong in (known or {}).items():
             if _close(actual, wrong, rtol, atol) and not _close(wrong, expected, rtol, atol):
                 raise AssertionError(f"{what}: {words}")
     check_close(actual, expected, what, rtol=rtol, atol=atol)
