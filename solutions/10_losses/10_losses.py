@@ -1157,8 +1157,7 @@ with every_case() as case:
     for n in (1, 2):
         with case(f"shape (), the target is {y[n].item()}"):
             check_case(z[n], y[n], 3.0, 2.0)
-square = z.view(2, 2), y.view(2, 2)
-check_states(imbalance, *square, 3.0, 2.0, what="imbalance(logits, target, 3.0, 2.0)")
+check_states(imbalance, z.view(2, 2), y.view(2, 2), 3.0, 2.0, what="imbalance(…, 3.0, 2.0)")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for shape, weight, gamma in (((), 2.0, 1.0), ((5, 1), 0.5, 3.0), ((2, 3, 4), 7.0, 1.5)):

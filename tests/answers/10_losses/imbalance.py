@@ -911,7 +911,7 @@ it_changes = {
 }
 
 
-# %% wrong="flattens both by view" says=["imbalance(logits, target, 3.0, 2.0) with tensors that have gaps in memory"]
+# %% wrong="flattens both by view" says=["imbalance(…, 3.0, 2.0) with tensors that have gaps in memory"]
 def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
     z, y = logits.view(-1), target.view(-1)
     sign = 2 * y - 1
