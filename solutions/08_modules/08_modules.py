@@ -230,7 +230,9 @@ check_predictions(
         "how many numbers": sum(parameter.numel() for parameter in tiny.parameters()),
     },
     because={
-        "name of the last layer's bias": "children are numbered from 0, the ReLU included",
+        "name of the last layer's bias": (
+            "children are numbered from 0, the ReLU included, and the variable isn't part of a name"
+        ),
         "how many names": "a weight and a bias for each layer that has any",
         "how many numbers": "a layer from m to n numbers has m times n weights and n biases",
     },
@@ -1134,8 +1136,9 @@ print("model:", served.training, " its new head:", served.head.training)
 # - The draws come from PyTorch's global generator: `torch.manual_seed` makes them repeat.
 # - In evaluation the values are those of `x`, each with a gradient of 1, and PyTorch's random generator
 #   is left alone.
-# - `x` holds finite numbers; it may have any shape, `()` included, and any floating dtype. The result
-#   keeps both, to the last digits of the dtype. `x` itself isn't changed.
+# - `x` holds finite numbers; it may have any shape, `()` included, and any floating dtype. (A draw in
+#   bfloat16 is a multiple of 1/256, too coarse for a small `p`.) The result keeps both, to the last
+#   digits of the dtype. `x` itself isn't changed.
 # - `p` below 0 or above 1 is a `ValueError`, in training or not; from the module when it is made or
 #   when it is called.
 # - The module holds no parameter and no buffer.
@@ -1221,7 +1224,8 @@ with every_case() as case:
 # %% [markdown]
 # <details><summary>Hint 1</summary>
 #
-# `torch.rand_like(x)` is uniform between 0 and 1. With which probability is it below `p`?
+# `torch.rand_like(x, dtype=torch.float32)` is uniform between 0 and 1. With which probability is it
+# below `p`?
 # </details>
 # <details><summary>Hint 2</summary>
 #
@@ -1583,6 +1587,10 @@ with every_case() as case:
     with case("images as a transposed view, which need a gradient"):
         turned = images.transpose(2, 3).detach().requires_grad_()
         trials.check_twin(try_functional_twin, ConvNet, turned, 3)
+    with case("images with a black square (max_pool2d's gradient goes to one of equal maxima)"):
+        square = images.clone()
+        square[:, :, 8:20, 8:20] = 0
+        trials.check_twin(try_functional_twin, ConvNet, square.requires_grad_(), 8)
     with case("no image"):
         trials.check_twin(try_functional_twin, ConvNet, images[:0], 5)
     with case("the dict's names in another order"):

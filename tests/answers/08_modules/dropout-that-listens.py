@@ -364,7 +364,7 @@ def dropout_that_listens(x, p, training):
     if not training:
         return x
     scale = 0.0 if p == 1 else 1 / (1 - p)
-    mask = torch.empty_like(x).uniform_().ge(p).to(x.dtype) * scale
+    mask = torch.empty_like(x, dtype=torch.float32).uniform_().ge(p).to(x.dtype) * scale
     return _Drop.apply(x, mask)
 
 
@@ -1150,3 +1150,43 @@ class ListeningDropout(nn.Module):
                 dropout_that_listens(torch.ones_like(x), self.p, self.training),
             )
         return x * self.result
+
+
+# %% wrong="draws in the dtype of x" breaks="is set to zero with probability `p`" says=["100 000 elements in bfloat16", "of the elements are 0, expected about 0.001"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError(p)
+    if not training:
+        return x * 1
+    if p == 1:
+        return x * 0
+    return x.masked_fill(torch.rand_like(x) < p, 0) / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="what is kept is drawn with a probability in the dtype of x" breaks="is set to zero with probability `p`" says=["100 000 elements in bfloat16", "0.000 of the elements are 0, expected about 0.001"]
+def dropout_that_listens(x, p, training):
+    if not 0 <= p <= 1:
+        raise ValueError(p)
+    if not training:
+        return x * 1
+    if p == 1:
+        return x * 0
+    return x * torch.full_like(x, 1 - p).bernoulli() / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, x):
+        return dropout_that_listens(x, self.p, self.training)

@@ -155,8 +155,8 @@ def ensemble(models, x):
 def functional_twin(parameters, x):
     names = [f"{layer}.{kind}" for layer in ("conv1", "conv2", "fc") for kind in ("weight", "bias")]
     w1, b1, w2, b2, w3, b3 = (parameters[name] for name in names)
-    x = torch.conv2d(x, w1, b1).relu().unfold(2, 2, 2).unfold(3, 2, 2).amax((-1, -2))
-    x = torch.conv2d(x, w2, b2).relu().unfold(2, 2, 2).unfold(3, 2, 2).amax((-1, -2))
+    x = torch.conv2d(x, w1, b1).relu().unfold(2, 2, 2).unfold(3, 2, 2).flatten(-2).max(-1)[0]
+    x = torch.conv2d(x, w2, b2).relu().unfold(2, 2, 2).unfold(3, 2, 2).flatten(-2).max(-1)[0]
     return torch.addmm(b3, x.reshape(len(x), 256), w3.t())
 
 
@@ -207,7 +207,8 @@ def functional_twin(parameters, x):
         x = torch.einsum("bcyxij,ocij->boyx", windows, w) + b[:, None, None]
         x = x.clamp(min=0)
         n, c, h, v = x.shape
-        x = x.reshape(n, c, h // 2, 2, v // 2, 2).amax((3, 5))
+        windows = x.reshape(n, c, h // 2, 2, v // 2, 2).transpose(3, 4)
+        x = windows.flatten(-2).max(-1).values
     return x.reshape(len(x), 256) @ parameters["fc.weight"].T + parameters["fc.bias"]
 
 
@@ -687,3 +688,34 @@ def ensemble(models, x):
         return functional_call(models[0], (parameters, buffers), (x,))
 
     return vmap(call, in_dims=(0, 0, None))(parameters, buffers, x)
+
+
+# %% wrong="pools by amax, which shares the gradient among equal numbers" breaks="equal gradients by each tensor" says=["images with a black square", "the gradient by x differs"]
+def functional_twin(parameters, x):
+    for name in ("conv1", "conv2"):
+        x = F.conv2d(x, parameters[f"{name}.weight"], parameters[f"{name}.bias"]).relu()
+        x = x.unflatten(3, (-1, 2)).unflatten(2, (-1, 2)).amax((3, 5))
+    return F.linear(x.flatten(1), parameters["fc.weight"], parameters["fc.bias"])
+
+
+def ensemble(models, x):
+    parameters, _ = torch.func.stack_module_state(models)
+    return torch.func.vmap(functional_twin, in_dims=(0, None))(parameters, x)
+
+
+# %% wrong="the first model becomes a skeleton" breaks="The list and the models stay as they are" says=["the models were changed: their", "device or dtype"]
+def functional_twin(parameters, x):
+    for name in ("conv1", "conv2"):
+        x = F.conv2d(x, parameters[f"{name}.weight"], parameters[f"{name}.bias"])
+        x = F.max_pool2d(x.relu(), 2)
+    return F.linear(x.flatten(1), parameters["fc.weight"], parameters["fc.bias"])
+
+
+def ensemble(models, x):
+    parameters, buffers = torch.func.stack_module_state(models)
+    skeleton = models[0].to("meta")
+
+    def one(parameters, buffers):
+        return torch.func.functional_call(skeleton, (parameters, buffers), (x,))
+
+    return torch.func.vmap(one)(parameters, buffers)

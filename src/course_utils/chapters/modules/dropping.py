@@ -199,8 +199,11 @@ def check_shapes(trial, case, ramp):
         check_training(trial, ramp.view(2, 3, 20, 25), 0.5)
     with case("bfloat16, p = 0 (of the draws in bfloat16, one in 256 is 0)"):
         check_training(trial, ramp.repeat(4, 1, 1).bfloat16(), 0.0)
+    many = ramp.repeat(34, 1, 1)
     with case("100 000 elements, p = 0.005"):
-        check_training(trial, ramp.repeat(17, 1, 1), 0.005)
+        check_training(trial, many, 0.005)
+    with case("100 000 elements in bfloat16, p = 0.001 (there 1 - p is 1, and draws are n / 256)"):
+        check_training(trial, many.bfloat16(), 0.001)
     with case("float64, p = 1.0"):
         check_training(trial, ramp.double(), 1.0)
     with case("float16, near the largest number, p = 0.5: twice as much is infinite"):

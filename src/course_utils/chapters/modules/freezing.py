@@ -123,7 +123,10 @@ def check_freeze(trial, small_net, kind, patterns, frozen, still, trainable):
         extra = [name or "(the model itself)" for name in got if name not in names]
         lacks = [name for name in names if name not in got]
         wrong += [f"{what}, and should not be: {', '.join(extra)}"] if extra else []
-        wrong += [f"not {what}: {', '.join(lacks)}"] if lacks else []
+        why = " (whether its weight is frozen decides, nothing else)" * (names is still)
+        wrong += [f"not {what}: {', '.join(lacks)}{why}"] if lacks else []
+    if "plain" in found["eval"]:
+        wrong.append("plain has affine=False: its weight is None, and so isn't frozen")
     buffers = list(model.buffers())
     tensors, counts = [*model.parameters(), *buffers], found["counts"]
     total = sum(p.numel() for p in model.parameters())
@@ -146,6 +149,8 @@ def check_freeze(trial, small_net, kind, patterns, frozen, still, trainable):
         ),
         ("bytes", 4 * sum(t.numel() for t in tensors)): "not every number has four bytes",
     }
+    saved = sum({id(t): t.nbytes for t in model.state_dict(keep_vars=True).values()}.values())
+    slips["bytes", saved] = "a state dict leaves out what is not persistent"
     slips["bytes", right["bytes"] + sum(p.nbytes for p in model.parameters())] = (
         "gradients aren't asked for: parameters and buffers alone"
     )

@@ -53,9 +53,9 @@ def _letters_of(box_class):
 WHY_REGISTERED = {
     "a": "a Parameter goes through the door: known, saved, moved, trained",
     "b": "a plain tensor lands on the heap, whatever it is used for",
-    "c": "it gets a gradient, but no drawer holds it, so no optimizer is told of it",
+    "c": "no drawer holds it: it gets a gradient, and neither SGD nor double() is told of it",
     "d": "a buffer is saved and moved, and not trained",
-    "e": "not persistent means only: not saved",
+    "e": "not persistent means only: not saved; it is a buffer and moves as any other",
     "f": "assignment looks at the list's type, and never into it",
     "g": "a ParameterList is a module: it makes Parameters of tensors and is known itself",
     "h": "a tuple is not looked into either; the layer in it is unknown",

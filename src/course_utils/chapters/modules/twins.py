@@ -123,16 +123,21 @@ def _as_it_is(module: nn.Module, args: tuple, output: torch.Tensor) -> None:
     """A hook that changes nothing."""
 
 
+def _sum(tensor: torch.Tensor) -> float | None:
+    """The sum of a tensor's numbers; on the meta device it has none."""
+    return None if tensor.is_meta else tensor.sum().item()
+
+
 def _facts(model: nn.Module) -> dict:
     """What must not change, by its name."""
     named = dict(model.named_parameters())
     return {
-        "values": [t.tolist() for t in named.values()],
+        "values": [t.tolist() for t in named.values() if not t.is_meta],
         "Parameter objects": [id(t) for t in named.values()],
         "mode": [module.training for module in model.modules()],
         "hooks": [list(module._forward_hooks.values()) for module in model.modules()],
         "requires_grad": [t.requires_grad for t in named.values()],
-        "grad": [None if t.grad is None else t.grad.sum().item() for t in named.values()],
+        "grad": [None if t.grad is None else _sum(t.grad) for t in named.values()],
         "device or dtype": [(str(t.device), t.dtype) for t in named.values()],
     }
 
