@@ -332,3 +332,15 @@ def sort_by_length(padded, lengths):
 def unsort(rows, order):
     back = F.one_hot(order, len(order)).T.to(rows.dtype)
     return torch.tensordot(back, rows, dims=1)
+
+
+# %% wrong="marks the padding by -1" breaks="Padding may have any value, and real entries may be equal to it" says=["-1 everywhere: a real entry may be equal to the padding"]
+def sort_by_length(padded, lengths):
+    order = lengths.argsort(descending=True, stable=True)
+    places = torch.arange(padded.shape[1], device=padded.device)
+    marked = padded.masked_fill(places >= lengths[:, None], -1)[order].flatten()
+    return marked[marked != -1], order
+
+
+def unsort(rows, order):
+    return rows[order.argsort()]

@@ -65,7 +65,13 @@ def topk_accuracy(logits, labels, ks):
     return [(rank <= max(ks)).float().mean().item()]
 
 
-# %% wrong="an index for each row, in a loop" breaks="Go through the scores once, for all `k` together" says=["go through the scores once, for all k"]
+# %% wrong="compares anew for each k" breaks="Go through the scores once, for all `k` together" says=["twenty k", "each k makes a tensor as large as the scores: go through them once"]
+def topk_accuracy(logits, labels, ks):
+    own = logits.gather(1, labels[:, None])
+    return [((logits >= own).sum(dim=1) <= k).double().mean().item() for k in ks]
+
+
+# %% right="row by row"
 def topk_accuracy(logits, labels, ks):
     ranks = [(logits[i] >= logits[i].gather(0, labels[i])).sum() for i in range(len(labels))]
     rank = torch.stack(ranks)
@@ -186,3 +192,20 @@ def topk_accuracy(logits, labels, ks):
     own = logits.gather(1, labels[:, None])
     rank = (logits >= own).half().sum(dim=1)
     return [(rank <= k).float().mean().item() for k in ks]
+
+
+# %% wrong="ranks among the largest alone, and so overlooks a tie with one left out" breaks="**Ties count against the label.**" says=["equal scores everywhere", "a score for all: ties count against the label"]
+def topk_accuracy(logits, labels, ks):
+    best = logits.topk(min(max(ks), logits.shape[1]), dim=1)
+    own = logits.gather(1, labels[:, None])
+    among = (best.indices == labels[:, None]).any(dim=1)
+    rank = (best.values >= own).sum(dim=1)
+    return [(among & (rank <= k)).double().mean().item() for k in ks]
+
+
+# %% right="one topk, and an index for each k"
+def topk_accuracy(logits, labels, ks):
+    width = logits.shape[1]
+    best = logits.topk(min(max(ks) + 1, width), dim=1).values
+    own = logits.gather(1, labels[:, None])
+    return [(own > best[:, [k]]).double().mean().item() if k < width else 1.0 for k in ks]

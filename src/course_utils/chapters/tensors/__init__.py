@@ -15,4 +15,9 @@ from course_utils.chapters.tensors.cases import (
     why_they_fit,
 )
 from course_utils.chapters.tensors.images import check_by_hand, check_image, check_planes
-from course_utils.chapters.tensors.keeping import check_gradient_by, gradients_of, kept_after
+from course_utils.chapters.tensors.keeping import (
+    check_gradient_by,
+    count_storages,
+    gradients_of,
+    kept_after,
+)

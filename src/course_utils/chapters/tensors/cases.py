@@ -240,6 +240,7 @@ def rows_to_sort() -> dict[str, tuple]:
     return {
         "the example": (table, sizes, ""),
         "zeros everywhere": (table * 0, other, "a real entry may be equal to the padding"),
+        "-1 everywhere": (table * 0 - 1, other, "a real entry may be equal to the padding"),
         "ties": (forty.view(40, 3), ties, keep),
         "2500 rows of at most two": (many.view(2500, 2), many[:2500] * 7 % 3, keep),
         "all of one length": (table, sizes * 0 + 2, keep),

@@ -1,4 +1,4 @@
-"""What an answer keeps: an earlier result, and the gradient's way back."""
+"""What an answer keeps: an earlier result, the gradient's way back, and memory."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import torch
 
 from course_utils.learner.checks import check_close
 from course_utils.learner.gradients import gradient_of
+from course_utils.learner.operators import OperatorMode
 from course_utils.learner.tracebacks import ends_in_notebook
 
 
@@ -44,3 +45,14 @@ def _counted(result: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """1, 2, 3, …, in the shape of ``result``, with dtype and device of ``x``."""
     count = torch.arange(1.0, 1.0 + result.numel(), dtype=x.dtype, device=x.device)
     return count.view(result.shape)
+
+
+class count_storages(OperatorMode):
+    """Count the new storages of ``least`` bytes or more that are made in a ``with`` block."""
+
+    def __init__(self, least: int) -> None:
+        super().__init__()
+        self.least, self.count = least, 0
+
+    def after(self, name: str, new_storages: list[int]) -> None:
+        self.count += sum(size >= self.least for size in new_storages)
