@@ -1607,8 +1607,8 @@ print("sums, divided by 5: ", gradient_from(pieces, lambda piece: 1 / 5))
 # `max_norm`. Return the norm before clipping, a number, plain or as a tensor of shape ().
 #
 # - `pieces` is a list of pairs (inputs, labels) of *unequal* sizes, some perhaps empty, not all.
-#   Each piece passes through the model once, and its `backward` runs before the next piece's
-#   forward.
+#   Each piece passes through the model once (an empty one may be skipped), and its `backward` runs
+#   before the next piece's forward.
 # - Old gradients are forgotten. Frozen parameters arrive with `.grad` None, and keep it; all others
 #   take part in the model's answer.
 # - Where the norm is at most `max_norm`, which may be infinite, the gradient stays as it is; it may
@@ -2075,7 +2075,8 @@ for batch in (8, 32, 64, 128, 512):
 # w ← w - rate · (c · w + the batch's noise).
 #
 # Write `batch_and_rate(rate, batch, curvature, noise)`: the mean of w² after very many steps. All four
-# are positive. Where it grows without bound, return `float("inf")`. No simulation: it should be exact.
+# are positive. Where it grows without bound, return `float("inf")`. No simulation: it should be exact,
+# to nearly all of a float's digits.
 #
 # Example: rate 0.5, batch 2, curvature 1, noise 2: a step makes w² into 0.25 · w² + 0.5 on average. It
 # settles where that changes nothing: at 2/3.
@@ -2296,8 +2297,8 @@ for lr in (0.004, 0.008, 0.016, 0.032, 0.064):
 # 4. p is multiplied by 1 - lr · weight_decay. Then lr · √max(1, rows / columns) times the
 #    orthogonalised direction is taken off.
 #
-# The check admits a few hundredths, so compute the rounds in p's dtype or in bfloat16. The new p and
-# the new buffer have p's dtype.
+# The check admits a few hundredths, so compute the rounds in p's dtype, which is float32 or float64,
+# or in bfloat16. The new p and the new buffer have p's dtype.
 #
 # Example: p = 0, grad = [[3, 4, 0]], lr = 0.1: p becomes [[-0.042, -0.056, 0]]. The direction's only
 # singular value, 1 after the division, has become 0.70. For grad = [[3], [4], [0]], √3 times as much.
@@ -2523,7 +2524,8 @@ show(figure, f"The contours of a bent valley, twice. {words}")
 #
 # Write `lbfgs_closure(loss_of, start)`: the minimum of a smooth function. `loss_of` takes a float64
 # tensor of the shape of `start` and gives a 0-D tensor, by operations that autograd follows. It may be
-# called **at most 100 times**. At the w that you return no entry of the gradient may exceed 0.001.
+# called **at most 100 times**, even where that isn't enough. At the w that you return no entry of the
+# gradient may exceed 0.001.
 #
 # `w` is a plain tensor, without a graph and requiring no gradient; `start` stays as it is. `loss_of`
 # has no stray minima. `torch.optim.LBFGS` will do it, but nothing else is forbidden.
@@ -2541,7 +2543,9 @@ def lbfgs_closure(
     """The w at which ``loss_of`` is smallest, found with at most 100 calls of it."""
     ### BEGIN SOLUTION
     w = start.clone().requires_grad_()
-    optimizer = torch.optim.LBFGS([w], max_iter=90, max_eval=95, line_search_fn="strong_wolfe")
+    optimizer = torch.optim.LBFGS(
+        [w], max_iter=90, max_eval=95, tolerance_change=0, line_search_fn="strong_wolfe"
+    )
 
     def closure() -> torch.Tensor:
         optimizer.zero_grad()
@@ -2561,6 +2565,9 @@ with every_case() as case:
         "a minimum far from 0",
         "another loss from the banana's start",
         "a floor as flat as w ** 4",
+        "a bowl a million times as steep one way",
+        "walls that flatten, as sqrt(1 + w ** 2) does",
+        "too hard for 100 calls: their number alone is looked at",
     ):
         with case(name):
             check_minimum(try_lbfgs(name), name)
@@ -2576,7 +2583,8 @@ check_minimum(try_lbfgs("logistic regression"), "logistic regression")
 # <details><summary>Hint 2</summary>
 #
 # `start.clone()` is a leaf by itself. `max_iter` counts iterations, and an iteration may take several
-# evaluations; `max_eval` counts those.
+# evaluations; `max_eval` counts those. `tolerance_change` ends a run whose loss hardly changes any more,
+# however steep it is there.
 # </details>
 
 # %% [markdown]

@@ -192,3 +192,12 @@ def batch_and_rate(rate, batch, curvature, noise):
     if shrink >= 1:
         return float("inf")
     return rate**2 * noise**2 / batch / (1 - shrink)
+
+
+# %% wrong="in float32" breaks="it should be exact" says=["rounded on the way: is it float32"]
+def batch_and_rate(rate: float, batch: int, curvature: float, noise: float) -> float:
+    """The mean of w² at which SGD settles; ``noise`` is one example's standard deviation."""
+    r, c, n = torch.tensor([rate, curvature, noise])
+    if r * c >= 2:
+        return float("inf")
+    return (r * n**2 / (batch * c * (2 - r * c))).item()

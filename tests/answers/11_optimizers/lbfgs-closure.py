@@ -4,6 +4,7 @@
 # - "`loss_of` takes a float64 tensor"
 # - "of the shape of `start`"
 # - "**at most 100 times**"
+# - "even where that isn't enough"
 # - "no entry of the gradient may exceed 0.001"
 # - "without a graph and requiring no gradient"
 # - "`start` stays as it is"
@@ -11,6 +12,7 @@
 # Admits:
 #
 # - "of the shape of `start`": one number, 0-D
+# - "the minimum of a smooth function": walls that flatten
 
 # %% wrong="the default number of iterations" says=["by default LBFGS stops after max_iter=20"]
 def lbfgs_closure(loss_of, start):
@@ -158,7 +160,9 @@ def lbfgs_closure(loss_of, start):
 # %% right="several calls of step"
 def lbfgs_closure(loss_of, start):
     w = torch.nn.Parameter(start.detach().clone())
-    optimizer = torch.optim.LBFGS([w], history_size=20, max_iter=20, line_search_fn="strong_wolfe")
+    optimizer = torch.optim.LBFGS(
+        [w], history_size=20, max_iter=20, tolerance_change=0, line_search_fn="strong_wolfe"
+    )
     steps = 0
 
     def closure():
@@ -214,7 +218,7 @@ def lbfgs_closure(loss_of, start):
 # %% right="without a line search"
 def lbfgs_closure(loss_of, start):
     w = start.clone().requires_grad_()
-    opt = torch.optim.LBFGS([w], max_iter=80, max_eval=95, tolerance_grad=1e-6)
+    opt = torch.optim.LBFGS([w], max_iter=80, max_eval=95, tolerance_grad=1e-6, tolerance_change=0)
 
     def closure():
         opt.zero_grad()
@@ -226,7 +230,7 @@ def lbfgs_closure(loss_of, start):
     return w.detach()
 
 
-# %% right="Newton by hand"
+# %% wrong="Newton by hand, without a brake" says=["walls that flatten", "shorten it until the loss falls"]
 def lbfgs_closure(loss_of, start):
     w = start.clone()
     for _ in range(30):
@@ -333,3 +337,116 @@ def lbfgs_closure(loss_of, start):
 
     optimizer.step(closure)
     return w.detach().double()
+
+
+# %% wrong="stops where the loss hardly changes" says=["a bowl a million times as steep one way", "tolerance_change?"]
+from collections.abc import Callable
+
+
+def lbfgs_closure(
+    loss_of: Callable[[torch.Tensor], torch.Tensor], start: torch.Tensor
+) -> torch.Tensor:
+    """The w at which ``loss_of`` is smallest, found with at most 100 calls of it."""
+    w = nn.Parameter(start.detach().clone())
+    optimizer = torch.optim.LBFGS(
+        [w],
+        max_iter=100,
+        max_eval=70,
+        line_search_fn="strong_wolfe",
+    )
+
+    def closure():
+        optimizer.zero_grad()
+        loss = loss_of(w)
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    return w.detach()
+
+
+# %% wrong="a hundred iterations" breaks="even where that isn't enough" says=["too hard for 100 calls", "max_eval stops LBFGS"]
+from collections.abc import Callable
+
+
+def lbfgs_closure(
+    loss_of: Callable[[torch.Tensor], torch.Tensor], start: torch.Tensor
+) -> torch.Tensor:
+    """The w at which ``loss_of`` is smallest, found with at most 100 calls of it."""
+    w = nn.Parameter(start.detach().clone())
+    optimizer = torch.optim.LBFGS(
+        [w],
+        max_iter=100,
+        tolerance_grad=1e-5,
+        tolerance_change=0.0,
+        line_search_fn="strong_wolfe",
+    )
+
+    def closure():
+        optimizer.zero_grad()
+        loss = loss_of(w)
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    return w.detach()
+
+
+# %% wrong="a step after the other until it is flat" says=["too hard for 100 calls", "at most 100 are allowed"]
+from collections.abc import Callable
+
+
+def lbfgs_closure(
+    loss_of: Callable[[torch.Tensor], torch.Tensor], start: torch.Tensor
+) -> torch.Tensor:
+    """The w at which ``loss_of`` is smallest, found with at most 100 calls of it."""
+    w = nn.Parameter(start.detach().clone())
+    optimizer = torch.optim.LBFGS([w], tolerance_change=0.0, line_search_fn="strong_wolfe")
+
+    def closure():
+        optimizer.zero_grad()
+        loss = loss_of(w)
+        loss.backward()
+        return loss
+
+    for _ in range(100):
+        optimizer.step(closure)
+        if w.grad.abs().max() < 1e-5:
+            break
+    return w.detach()
+
+
+# %% right="scipy's"
+from collections.abc import Callable
+
+
+def lbfgs_closure(
+    loss_of: Callable[[torch.Tensor], torch.Tensor], start: torch.Tensor
+) -> torch.Tensor:
+    """The w at which ``loss_of`` is smallest, found with at most 100 calls of it."""
+    from scipy.optimize import minimize
+
+    best = [float("inf"), start.detach().clone()]
+    calls = [0]
+
+    class Enough(Exception):
+        pass
+
+    def value_and_gradient(numbers):
+        if calls[0] == 100:
+            raise Enough
+        calls[0] += 1
+        w = torch.tensor(numbers, dtype=torch.float64, device=start.device)
+        w = w.reshape(start.shape).requires_grad_()
+        loss = loss_of(w)
+        (g,) = torch.autograd.grad(loss, w)
+        if g.abs().max().item() < best[0]:
+            best[:] = g.abs().max().item(), w.detach().clone()
+        return loss.item(), g.reshape(-1).cpu().numpy()
+
+    try:
+        first = start.detach().reshape(-1).cpu().numpy().copy()
+        minimize(value_and_gradient, first, jac=True, method="BFGS", options={"gtol": 1e-5})
+    except Enough:
+        pass
+    return best[1]

@@ -632,3 +632,72 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
         x = x.T
     scale = max(1, p.size(0) / p.size(1)) ** 0.5
     return p * (1 - lr * weight_decay) - lr * scale * x, buffer
+
+
+# %% wrong="divides the buffer itself" says=["the direction was divided in place, and it is the buffer"]
+def muon_and_friends(
+    p: torch.Tensor,
+    grad: torch.Tensor,
+    buffer: torch.Tensor,
+    lr: float,
+    weight_decay: float = 0.1,
+    momentum: float = 0.95,
+    nesterov: bool = True,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """One step of Muon for a matrix: the new p and the new buffer."""
+    buffer = momentum * buffer + (1 - momentum) * grad
+    direction = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    X = direction.div_(direction.norm().clamp(min=1e-7))
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    rows, columns = p.shape
+    scale = max(1, rows / columns) ** 0.5
+    return p * (1 - lr * weight_decay) - lr * scale * X, buffer
+
+
+# %% wrong="nothing to do for zeros" says=["p is multiplied by 1 - lr · weight_decay all the same"]
+def muon_and_friends(
+    p: torch.Tensor,
+    grad: torch.Tensor,
+    buffer: torch.Tensor,
+    lr: float,
+    weight_decay: float = 0.1,
+    momentum: float = 0.95,
+    nesterov: bool = True,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """One step of Muon for a matrix: the new p and the new buffer."""
+    buffer = momentum * buffer + (1 - momentum) * grad
+    direction = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    norm = direction.norm()
+    if norm == 0:
+        return p.clone(), buffer
+    X = direction / norm
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    rows, columns = p.shape
+    scale = max(1, rows / columns) ** 0.5
+    return p * (1 - lr * weight_decay) - lr * scale * X, buffer
+
+
+# %% wrong="whole ratios" says=["rows / columns is cut off by //"]
+def muon_and_friends(
+    p: torch.Tensor,
+    grad: torch.Tensor,
+    buffer: torch.Tensor,
+    lr: float,
+    weight_decay: float = 0.1,
+    momentum: float = 0.95,
+    nesterov: bool = True,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """One step of Muon for a matrix: the new p and the new buffer."""
+    buffer = momentum * buffer + (1 - momentum) * grad
+    direction = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    X = direction / direction.norm().clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    rows, columns = p.shape
+    scale = max(1, rows // columns) ** 0.5
+    return p * (1 - lr * weight_decay) - lr * scale * X, buffer

@@ -102,3 +102,35 @@ def race(step, p, grad, state):
     v = 0.999 * state.get("v", 0) + 0.001 * grad**2
     move = m / (1 - 0.9**step) / ((v / (1 - 0.999**step)).sqrt() + 1e-8)
     return p - 0.03 * move, {}
+
+
+# %% wrong="clips the gradient that is given" says=["an argument was changed"]
+def race(step: int, p: torch.Tensor, grad: torch.Tensor, state: dict) -> tuple[torch.Tensor, dict]:
+    """The new value of one parameter tensor, and what to hand back in the next step."""
+    norm = grad.norm()
+    if norm > 1:
+        grad.div_(norm)
+    m = 0.9 * state.get("m", 0) + 0.1 * grad
+    v = 0.999 * state.get("v", 0) + 0.001 * grad**2
+    m_hat, v_hat = m / (1 - 0.9**step), v / (1 - 0.999**step)
+    return p - 0.03 * m_hat / (v_hat.sqrt() + 1e-8), {"m": m, "v": v}
+
+
+# %% wrong="the first gradient is kept, and changed" says=["p or grad of the last step was changed: keep a copy"]
+def race(step: int, p: torch.Tensor, grad: torch.Tensor, state: dict) -> tuple[torch.Tensor, dict]:
+    """The new value of one parameter tensor, and what to hand back in the next step."""
+    if not state:
+        state = {"m": grad, "v": grad**2}
+    else:
+        state["m"].lerp_(grad, 0.1)
+        state["v"].lerp_(grad**2, 0.001)
+    return p - 0.03 * state["m"] / (state["v"].sqrt() + 1e-8), state
+
+
+# %% wrong="averages into the first p" says=["p or grad of the last step was changed: keep a copy"]
+def race(step, p, grad, state):
+    m = 0.9 * state.get("m", 0) + 0.1 * grad
+    v = 0.99 * state.get("v", 0) + 0.01 * grad**2
+    mean = state.get("mean", p).lerp_(p, 0.1)
+    size = (v / (1 - 0.99**step)).sqrt() + 1e-8
+    return p - 0.06 * m / (1 - 0.9**step) / size, {"m": m, "v": v, "mean": mean}

@@ -41,6 +41,7 @@ def check_muon(answer, case_of, slips=None, **options):
         A_SUM: summed,
         "that is the direction; the running mean is kept": direction,
         "the direction alone is orthogonalised; the running mean is kept as it is": rounds,
+        "the direction was divided in place, and it is the buffer": mean / mean.norm(),
     }
     words = next((said for said, part in wrong.items() if torch.allclose(kept, part, 0.02)), "")
     what = "the new buffer, a running mean,"
@@ -48,6 +49,11 @@ def check_muon(answer, case_of, slips=None, **options):
 
 
 ZEROS = "Is it 0 / 0? Divide by at least 1e-7."
+
+
+DECAYS = (
+    "p is multiplied by 1 - lr · weight_decay all the same, and weight_decay is 0.1 by default."
+)
 
 
 ROW = {
@@ -202,7 +208,7 @@ MUON_CASES = {  # p, grad, buffer, the new p, the new buffer; slips by p[0, 0]; 
     ),
     "a gradient of zeros": (
         ([[1.0, 2]], [[0.0, 0]], [[0.0, 0]], [[0.99, 1.98]], [[0.0, 0]]),
-        {"nan": ZEROS, 1.0: "weight_decay is 0.1 by default."},
+        {"nan": ZEROS, 1.0: DECAYS},
         {},
     ),
 }

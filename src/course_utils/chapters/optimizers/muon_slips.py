@@ -20,10 +20,11 @@ TURNED = (
 NO_ROOT = "the factor is the *root* of rows / columns."
 UPSIDE = "rows / columns, not columns / rows."
 BELOW = "the factor is at least 1."
+CUT = "rows / columns is cut off by //."
 FLOOR = "the floor of the norm is 1e-7: a small direction is made as long as a large one."
 ROUNDS = "{} rounds were taken, five are asked for."
 SLIPS = (
-    *(A_SUM, L2_DECAY, NO_RATE, EXACT, AHEAD, WHOLE, LARGEST, TURNED, NO_ROOT, UPSIDE, BELOW),
+    *(A_SUM, L2_DECAY, NO_RATE, EXACT, AHEAD, WHOLE, LARGEST, TURNED, NO_ROOT, UPSIDE, BELOW, CUT),
     *(ROUNDS.format(count) for count in (3, 4, 6, 10)),
 )
 
@@ -50,7 +51,7 @@ def muon_with(
         A = X @ X.T
         X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
     ratio = p.shape[0] / p.shape[1]
-    ratio = 1 / ratio if slip == UPSIDE else ratio
+    ratio = {UPSIDE: 1 / ratio, CUT: ratio // 1}.get(slip, ratio)
     factor = (ratio if slip == BELOW else max(1, ratio)) ** (1 if slip == NO_ROOT else 0.5)
     decay = 1 if slip == L2_DECAY else 1 - weight_decay * (1 if slip == NO_RATE else lr)
     return p * decay - lr * factor * X.reshape(p.shape), buffer, direction

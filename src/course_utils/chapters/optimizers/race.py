@@ -89,14 +89,18 @@ def _one_step(race, step, p, gradient, state):
 @ends_in_notebook
 def run_race_with(race):
     """The losses of the learner's optimizer."""
-    states = [{} for _ in range(6)]
+    states, seen = [{} for _ in range(6)], {}
 
     def take_step(step, params, gradients):
         news = []
         for k, (p, gradient) in enumerate(zip(params, gradients, strict=True)):
+            last = seen.get(k, ())
+            seen[k] = [(given.detach(), given.detach().clone()) for given in (p, gradient)]
             with forbid_changes(p, gradient):
                 answer = _one_step(race, step, p.detach(), gradient, states[k])
             new, states[k] = pair_of(answer, "race")
+            same = all(torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in last)
+            assert same, "p or grad of the last step was changed: keep a copy in the state, not it"
             assert new.shape == p.shape, (
                 f"p has shape {tuple(new.shape)}, expected {tuple(p.shape)}"
             )
@@ -104,4 +108,9 @@ def run_race_with(race):
             news.append(new)
         return news
 
-    return run_race(take_step)
+    losses = run_race(take_step)
+    weight = racers()[0]
+    large = 50 * weight
+    with forbid_changes(weight, large):
+        race(1, weight, large, {})
+    return losses

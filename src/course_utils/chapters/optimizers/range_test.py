@@ -318,6 +318,8 @@ def check_settles(answer, arguments, right, slips):
     if size and isinstance(found, (int, float)):
         slips = {**slips, **_settle_slips(found, right, *arguments)}
     told(found, right, "the mean of w²", slips, atol=1e-5 * size, near=0.006 * size)
+    words = f"{found!r} is near {right!r}, but rounded on the way: is it float32, or round()?"
+    assert not size or abs(found - right) <= 1e-8 * size, f"the mean of w²: {words}"
 
 
 def _settle_slips(found, right, rate, batch, curvature, noise):
