@@ -1073,8 +1073,6 @@ def broadcast_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 
 
 # %% nbgrader={"grade_id": "broadcast-shape-check", "grade": true, "points": 3}
-import itertools
-import random
 import re
 
 
@@ -1116,11 +1114,16 @@ with every_case() as case:
         ran = ", ".join(counts)
         assert not counts, f"compute with numbers, without making a tensor: {ran} ran"
 ### BEGIN HIDDEN TESTS
-small = [shape for dims in range(3) for shape in itertools.product((0, 1, 2, 3), repeat=dims)]
-large = [shape for dims in (3, 4) for shape in itertools.product((0, 1, 2, 3), repeat=dims)]
+import random
+
 numbers = random.Random(0)
-pairs = [*itertools.product(small, small)]
-pairs += [(numbers.choice(large), numbers.choice(small + large)) for _ in range(150)]
+
+
+def any_shape():
+    return tuple(numbers.choices((0, 1, 1, 2, 3), k=numbers.randint(0, 4)))
+
+
+pairs = [(any_shape(), any_shape()) for _ in range(120)]
 with every_case() as case, count_operators() as counts:
     for a, b in pairs:
         with case(f"{a} and {b}"):
