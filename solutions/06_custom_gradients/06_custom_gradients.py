@@ -226,7 +226,8 @@ def try_length(x, g):
 #   the vector, and exactly 0 where the length is 0.
 # - Leave `x` as it is.
 #
-# Numbers whose square overflows, or is rounded to 0, need no care. Nor does a second derivative.
+# Numbers whose square overflows, or is rounded to 0, need no care. Nor do an infinite gradient that
+# arrives and a second derivative.
 #
 # Example: for x = (3, 4) the length is 5, and where 1 arrives `x` gets (0.6, 0.8). For x = (0, 0) it
 # gets (0, 0).
@@ -652,7 +653,7 @@ def try_function(name, g, *inputs):
 # For all three:
 #
 # - Results and gradients have the dtype and shape of `x`, whatever floating-point dtype and shape
-#   that is.
+#   that is. The gradient that arrives is finite.
 # - `MyReLU` and `MyClamp` can be differentiated twice, and NaN stays NaN in both.
 # - Leave the inputs as they are.
 # - Write the rules yourself: the backward of a finished operation, such as `F.relu`, is not allowed.
@@ -846,7 +847,8 @@ for size in ((4, 5), (), (0, 3)):
 #   a sine, a cube and a bell curve, all smooth. Each call of your test gets a fresh one.
 # - It may call the function as often as it likes, in float64; a dozen numbers between −2 and 2 are
 #   plenty.
-# - It says `True` or `False` of every suspect: an error is no verdict.
+# - It says `True` or `False` of every suspect (a tensor that holds one will do):
+#   an error is no verdict.
 #
 # `gradcheck` and `gradgradcheck` with `raise_exception=False` return a truth value. They don't find
 # everything, and number 5 can make them raise all the same.
@@ -1170,7 +1172,7 @@ def try_jacobian(way, name, x):
 # ### Exercise 6.7 — The Jacobian, both ways ★★ · 15 min · 3 points
 #
 # Write the Jacobian of `f` at `x`, of shape (m, n), in both directions. `f` takes a 1-D tensor with
-# n entries and returns one with m.
+# n entries and returns one with m; nothing else in it requires grad.
 #
 # - `by_rows(f, x)`: by reverse mode, a row a pass;
 # - `by_columns(f, x)`: the same by forward mode, a column a pass;
@@ -1180,7 +1182,7 @@ def try_jacobian(way, name, x):
 # For all three:
 #
 # - Results are detached, also where `x` requires grad.
-# - Leave `x` as it is: its `requires_grad` and its `.grad`.
+# - Leave `x` as it is: its `requires_grad` and its `.grad`, also where `f` raises.
 # - `torch.func.jacrev`, `jacfwd` and `torch.autograd.functional.jacobian` are not allowed; a loop over
 #   the passes is fine.
 #
@@ -1245,10 +1247,12 @@ with every_case() as case:
         ("two numbers", torch.tensor([0.5, -1.0, 2.0]), False),
         ("one number", torch.tensor([1.0, 2.0]), False),
         ("partly constant", torch.tensor([3.0]), True),
+        ("pairs", torch.tensor([1.0, 2.0, -1.0, 0.5]), True),
+        ("pairs", torch.tensor([3.0, 2.0]), False),
     ):
         with case(f"jacobian_both_ways of {name} at {x.tolist()}"):
             went = check_jacobian(try_jacobian, "cheaper", name, x)
-            sizes = f"{len(custom_gradients.MAPS[name](x))} results, {len(x)} inputs"
+            sizes = f"for this x {len(custom_gradients.MAPS[name](x))} results, {len(x)} inputs"
             way = "forward" if forward else "reverse"
             assert went is forward, f"{sizes}: {way} mode alone needs fewer passes"
     with case("jacobian_both_ways of square, 2 results, 2 inputs"):
@@ -1348,8 +1352,8 @@ def try_curvature(way, name, x, extra, weigh=False):
 # ### Exercise 6.8 — Curvature without the matrix ★★★ · 28 min · 4 points
 #
 # Write two products with the Hessian, and the method that needs them. `f` takes a 1-D tensor and
-# returns a number (a tensor without dimensions); it is not linear. `hessian_vector` is given; it
-# calls both products.
+# returns a number (a tensor without dimensions); it is not linear, and nothing else in it requires
+# grad. `hessian_vector` is given; it calls both products.
 #
 # - `hvp_double(f, x, v)`: $Hv$ at `x`, by double backward;
 # - `hvp_forward(f, x, v)`: the same, by forward over reverse;
@@ -1362,7 +1366,7 @@ def try_curvature(way, name, x, extra, weigh=False):
 #   vectors.
 # - The two products call `f` at `x` alone, so no differences of gradients.
 # - Results are detached, also where `x` and `v` require grad.
-# - Leave `x` and `v` as they are: values, `requires_grad` and `.grad`.
+# - Leave `x` and `v` as they are: values, `requires_grad` and `.grad`, also where `f` raises.
 #
 # Example: at x = (1, 3), for the saddle above, v = (1, 0) gives $Hv$ = (6, 2). Newton's method has to
 # bring the gradient of Rosenbrock's valley from 233 to below 10⁻⁸ in seven steps.

@@ -10,6 +10,7 @@
 # - "The two products call `f` at `x` alone"
 # - "Leave `x` and `v` as they are"
 # - "`requires_grad` and `.grad`"
+# - "also where `f` raises"
 # - "Results are detached"
 # - "also where `x` and `v` require grad"
 # - "has to bring the gradient of Rosenbrock's valley from 233"
@@ -718,3 +719,48 @@ def newton(f: Callable, x: torch.Tensor, steps: int) -> torch.Tensor:
 def hessian_vector(f: Callable, x: torch.Tensor, v: torch.Tensor) -> tuple:
     """Given: the product, both ways."""
     return hvp_double(f, x, v), hvp_forward(f, x, v)
+
+
+# %% wrong="puts the flag back, but not where f raises" breaks="also where `f` raises" says=["where f raises, requires_grad of an argument is not as it was"]
+def hvp_double(f, x, v):
+    was = x.requires_grad
+    x.requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    (product,) = torch.autograd.grad(g, x, v.detach())
+    x.requires_grad_(was)
+    return product.detach()
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x.detach(),), (v.detach(),))[1]
+
+
+def newton(f, x, steps):
+    x = x.detach()
+    for _ in range(steps):
+        x = x - solve(lambda v, here=x: hvp_forward(f, here, v), torch.func.grad(f)(x))
+    return x
+
+
+# %% wrong="remembers the recorded gradient of a tensor" says=["called again after its arguments were changed in place"]
+recorded = {}
+
+
+def hvp_double(f, x, v):
+    if (f, x) not in recorded:
+        recorded.clear()
+        leaf = x.detach().clone().requires_grad_()
+        recorded[f, x] = leaf, torch.autograd.grad(f(leaf), leaf, create_graph=True)[0]
+    leaf, g = recorded[f, x]
+    return torch.autograd.grad(g, leaf, v.detach(), retain_graph=True)[0]
+
+
+def hvp_forward(f, x, v):
+    return torch.func.jvp(torch.func.grad(f), (x.detach(),), (v.detach(),))[1]
+
+
+def newton(f, x, steps):
+    x = x.detach()
+    for _ in range(steps):
+        x = x - solve(lambda v, here=x: hvp_forward(f, here, v), torch.func.grad(f)(x))
+    return x

@@ -916,7 +916,7 @@ def clip_and_average(gradients, limit):
     return {name: torch.einsum("b,b...->b...", factors, g).mean(0) for name, g in gradients.items()}
 
 
-# %% wrong="factors for two and three dimensions alone" breaks="any number of dimensions after the batch" says=["a kernel (2, 3, 2, 2, 1)"]
+# %% wrong="factors for two and three dimensions alone" breaks="any number of dimensions after the batch" says=["a kernel (2, 3, 2, 2, 1) and a scale (2, 1), limit 3: kernel: the samples' factors meet dimension -2"]
 def by_loop(weights, x, y):
     rows = []
     for i in range(len(x)):

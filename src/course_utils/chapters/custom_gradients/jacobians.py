@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
+from itertools import combinations
+
 import torch
 
 from course_utils.chapters.custom_gradients.watching import (
     gradient_words,
     left_behind,
     require_digits,
+    words_of_broken,
     words_of_owned,
 )
 from course_utils.learner.calls import python_calls
@@ -46,24 +50,35 @@ MAPS = {
     "square": lambda x: x.cumsum(0).exp(),
     "one number": lambda x: (x**3).sum().reshape(1),
     "partly constant": lambda x: torch.stack([x[0], torch.ones_like(x[0]), 5 * x[0]]),
+    "pairs": lambda x: torch.stack([a * b for a, b in combinations(x, 2)]),
 }
 
 
-def run_jacobian(function, name, x):
-    """A Jacobian; what was called on the way; what is left on x."""
+@cache
+def _counted(name):
+    """A map, the same function each time, and the list of its calls."""
     calls = []
 
     def counted(at):
         calls.append(name)
         return MAPS[name](at)
 
+    return counted, calls
+
+
+def run_jacobian(function, name, x):
+    """A Jacobian; what was called on the way; what is left on x."""
+    counted, calls = _counted(name)
+    calls.clear()
     answer, names = gradient_words(lambda: python_calls(function, counted, x))
+    called = len(calls)
     short = {name.rpartition(".")[2] for name in names if name.startswith("torch")}
     whole = sorted(short & {"jacrev", "jacfwd", "jacobian"})
     needs = isinstance(answer, torch.Tensor) and answer.requires_grad
     left, x.grad = left_behind(x), None
     x.requires_grad_(False)
     answer = answer.detach() if needs else answer
+    broken = words_of_broken(function, x)
     return {
         "answer": answer,
         "forward": "make_dual" in short,
@@ -71,8 +86,8 @@ def run_jacobian(function, name, x):
         "whole": whole,
         "left": left,
         "needs": needs,
-        "calls": len(calls),
-        "owned": words_of_owned(lambda x: function(MAPS[name], x), x),
+        "calls": called,
+        "owned": broken or words_of_owned(lambda x: function(MAPS[name], x), x),
     }
 
 

@@ -229,6 +229,12 @@ def check_clip(clip_and_average, gradients, limit):
             * len(total)
             / total.count_nonzero().clamp(min=1),
         }
+        for dim in (-2, -3):
+            wide = gradients[key]
+            if wide.dim() > -dim and wide.shape[dim] == len(total):
+                words = f"the samples' factors meet dimension {dim}, not the first: give them as "
+                off = wide * factors.view(-1, *[1] * (-1 - dim))
+                slips[f"{words}many dimensions as the entry has"] = off.mean(0)
         padded, raised = ((limit / (total + 1e-6)), (limit / total.clamp(min=1e-6)))
         for factors in (padded.clamp(max=1), raised.clamp(max=1)):
             slip = mean(key, factors)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from contextlib import suppress
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -115,6 +116,45 @@ def _words_of_inner(call, answer, *tensors):
             continue  # what is no tensor has words elsewhere
         if not all(x.shape == y.shape and torch.allclose(x, y, 1e-5, 1e-5) for x, y in pairs):
             return f"{words} give another result"
+    return _words_of_moved(call, *tensors)
+
+
+def _words_of_moved(call, *tensors):
+    """Words for a call that gives what was right before its arguments were changed in place."""
+    moved = [t.detach().clone() for t in tensors]
+    call(*moved)
+    for t in moved:
+        t.mul_(0.5)
+    mine, fresh = tree_leaves(call(*moved)), tree_leaves(call(*[t.clone() for t in moved]))
+    for x, y in zip(mine, fresh, strict=False):
+        if isinstance(y, torch.Tensor) and not torch.allclose(x, y, 1e-5, 1e-5):
+            return (
+                "called again after its arguments were changed in place, it gives what was right "
+                "before: keep nothing between calls"
+            )
+    return ""
+
+
+def words_of_broken(call, *tensors):
+    """Words for what ``call(f, *tensors)`` does to tensors where ``f`` raises; "" if nothing."""
+
+    def breaks(point):
+        raise RuntimeError("f breaks off")
+
+    for owns in (False, True):
+        given = [t.detach().clone().requires_grad_(owns) for t in tensors]
+        for t in given:
+            t.grad = torch.full_like(t, 7) if owns else None
+        with suppress(Exception):
+            call(breaks, *given)
+        for t in given:
+            kept = bool((t.grad == 7).all()) if t.grad is not None else False
+            if t.requires_grad != owns or (not kept if owns else t.grad is not None):
+                what = ".grad" if t.requires_grad == owns else "requires_grad"
+                return (
+                    f"where f raises, {what} of an argument is not as it was: work on a leaf of "
+                    "your own"
+                )
     return ""
 
 
