@@ -12,6 +12,7 @@
 # - "Gradients flow to `x` and to the weights"
 # - "are finite, also where a weight is 0"
 # - "Points far from the origin are handled"
+# - "so is a point far from all others that weighs 0"
 #
 # Admits:
 #
@@ -139,7 +140,7 @@ def covariance(x, weights=None):
     return torch.tensor(np.array(many)).to(x).reshape(*x.shape[:-2], d, d)
 
 
-# %% right="moves the first observation to the origin, then one pass"
+# %% wrong="moves the first observation to the origin, then one pass" breaks="so is a point far from all others that weighs 0" says=["a point far from all others, which weighs 0: the covariance"]
 def covariance(x, weights=None):
     w = torch.ones_like(x[..., 0]) if weights is None else weights.expand(x.shape[:-1])
     x = x - x[..., :1, :].detach()
@@ -292,3 +293,28 @@ def covariance(x, weights=None, cache={}):
     t = w.sum(-2, keepdim=True)
     c = x - (w * x).sum(-2, keepdim=True) / t
     return (w * c).mT @ c / (t - (w * w).sum(-2, keepdim=True) / t)
+
+
+# %% wrong="merges the batch dimensions by view" says=["a batch in another memory order: raised RuntimeError: view size"]
+def covariance(x: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
+    *batch, n, d = x.shape
+    w = x.new_ones(n) if weights is None else weights
+    w = w[..., None]
+    total = w.sum(-2, keepdim=True)
+    factor = w / (total - w.square().sum(-2, keepdim=True) / total)
+    x = x.view(-1, n, d)
+    share = (w / total).expand(*batch, n, 1).reshape(-1, n, 1)
+    factor = factor.expand(*batch, n, 1).reshape(-1, n, 1)
+    centred = x - (share * x).sum(1, keepdim=True)
+    return torch.bmm((factor * centred).mT, centred).view(*batch, d, d)
+
+
+# %% wrong="the divisor is detached" says=["is the divisor cut from the graph? The weights are in it"]
+def covariance(x: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
+    w = x.new_ones(x.shape[-2]) if weights is None else weights
+    w = w[..., None]
+    total = w.sum(-2, keepdim=True)
+    centred = x - (w * x).sum(-2, keepdim=True) / total
+    with torch.no_grad():  # a mere number
+        divisor = total - w.square().sum(-2, keepdim=True) / total
+    return (w * centred).mT @ centred / divisor

@@ -479,3 +479,18 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
             return value, v
         v = product
     raise RuntimeError("nothing settles")
+
+
+# %% wrong="a length taken in float32" says=["a third of the identity, in float64", "compute in the dtype of a"]
+def power_iteration(
+    a: torch.Tensor, tol: float = 1e-5, max_steps: int = 1000
+) -> tuple[torch.Tensor, torch.Tensor]:
+    start = torch.randn(len(a), generator=torch.Generator().manual_seed(0))
+    v = (start / start.norm()).to(a.dtype)
+    for _ in range(max_steps):
+        product = a @ v
+        value = v @ product
+        if (product - value * v).norm() <= tol * value.abs():
+            return value, v
+        v = product / product.norm()
+    raise RuntimeError("no convergence")

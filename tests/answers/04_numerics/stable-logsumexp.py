@@ -324,3 +324,13 @@ def stable_logsumexp(x, dim):
     m = m.masked_fill(~m.isfinite(), 0)
     s = (x - m).exp().sum(dim)
     return torch.where(s > 0, torch.where(s > 0, s, 1).log() + m.squeeze(dim), -torch.inf)
+
+
+# %% wrong="the lowest number in place of −∞" says=["the gradient with x of the lowest number beside −∞"]
+def stable_logsumexp(x: torch.Tensor, dim: int) -> torch.Tensor:
+    nothing = (x == -torch.inf).all(dim)
+    finite = x.clamp_min(torch.finfo(x.dtype).min)  # no -inf is left
+    largest = finite.detach().amax(dim, keepdim=True)
+    largest = torch.where(largest.isfinite(), largest, 0)
+    result = (finite - largest).exp().sum(dim).log() + largest.squeeze(dim)
+    return torch.where(nothing, -torch.inf, result)

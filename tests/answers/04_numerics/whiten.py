@@ -111,7 +111,7 @@ def whiten(x):
     return torch.linalg.qr(x - x.mean(0))[0] * (len(x) - 1) ** 0.5
 
 
-# %% wrong="variances held above a millionth" says=["3 of 14 cases fail", "the cloud in numbers smaller than any epsilon"]
+# %% wrong="variances held above a millionth" says=["3 of 15 cases fail", "the cloud in numbers smaller than any epsilon"]
 def whiten(x):
     centred = x - x.mean(0)
     values, vectors = torch.linalg.eigh(centred.T @ centred / (len(x) - 1))
@@ -170,3 +170,16 @@ def whiten(x):
     c = x - x.mean(0)
     w, v = torch.linalg.eigh(c.T @ c / (len(x) - 1))
     return c @ v * w.sqrt()
+
+
+# %% wrong="pca_lowrank, which gives six directions" says=["20 points in 8-D: z has shape (20, 6), expected (20, 8)"]
+def whiten(x: torch.Tensor) -> torch.Tensor:
+    u, _, _ = torch.pca_lowrank(x - x.mean(0), center=False, niter=4)
+    return u * (len(x) - 1) ** 0.5
+
+
+# %% wrong="eigenvectors taken from the rows" says=["an eigenvector is a column of V"]
+def whiten(x: torch.Tensor) -> torch.Tensor:
+    centred = x - x.mean(0)
+    values, vectors = torch.linalg.eigh(centred.T @ centred / (len(x) - 1))
+    return centred @ vectors.T / values.sqrt()

@@ -38,6 +38,7 @@ from course_utils.chapters.numerics.softmax import (
     check_logsumexp,
     check_logsumexp_corners,
     check_logsumexp_slope,
+    check_logsumexp_slope_corners,
     check_masked,
     check_masked_corners,
     check_masked_slope,

@@ -53,10 +53,10 @@ def check_white(
         turned = (torch.linalg.eigvalsh(cov) * squared.flip(0) ** 2 - 1).abs().max()
         words = "multiplied by the root of the eigenvalue: divide by it"
         assert off < loose or turned > loose, words
-        slip = centred @ torch.linalg.inv(torch.linalg.cholesky(centred.T @ centred / (n - 1)))
         words = f"the covariance is off the identity by {off:.3g}"
-        if d > 1 and z.allclose(slip, rtol=loose, atol=loose):
-            words = f"{words}: zᵀ = L⁻¹ (x - m)ᵀ, so it is z = (x - m) L⁻ᵀ, with L⁻¹ transposed"
+        for cure, turned in _turned(centred.T @ centred / (n - 1), x.dtype):
+            if d > 1 and z.allclose(centred @ turned, rtol=loose, atol=loose):
+                words = f"{words}: {cure}"
         spread = torch.linalg.eigvalsh(cov)
         if spread[0] < 1 - loose and spread[-1] < 1 + loose:
             words = f"{words}: it is too small; is there an eps, or a bound, for small variances?"
@@ -66,8 +66,21 @@ def check_white(
         assert (fit - z).abs().max() < 10 * loose, words
 
 
+def _turned(cov: torch.Tensor, dtype: torch.dtype) -> list[tuple[str, torch.Tensor]]:
+    """Words, and a W with a factor that should be transposed."""
+    values, vectors = torch.linalg.eigh(cov.to(dtype))
+    by_rows = "an eigenvector is a column of V, so it is (x - m) V, not (x - m) Vᵀ"
+    lower = "zᵀ = L⁻¹ (x - m)ᵀ, so it is z = (x - m) L⁻ᵀ, with L⁻¹ transposed"
+    return [
+        (by_rows, (vectors.T / values.sqrt()).to(cov.dtype)),
+        (lower, torch.linalg.inv(torch.linalg.cholesky(cov))),
+    ]
+
+
 def check_white_far(answer: Answer, case: every_case, cloud: torch.Tensor) -> None:
-    """A point far out; a cloud whose deviations are exact numbers, far from the origin."""
+    """A point far out; many columns; deviations that are exact numbers, far from the origin."""
+    many = torch.arange(160.0).view(20, 8).square().sin().to(cloud)
+    check_white(answer, case, many, "20 points in 8-D")
     far = torch.cat([cloud, 30 * cloud[:1]])
     check_white(answer, case, far, "a cloud and one point far out")
     grid = cloud.new_tensor([[4096, 4112], [-4096, -4080], [0, 16], [0, -48]]).repeat(2, 1)

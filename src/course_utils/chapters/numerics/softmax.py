@@ -25,10 +25,10 @@ def check_logsumexp(calls: Answer, case: every_case, x: torch.Tensor, dim: int, 
             result, names, changed, _ = calls("stable_logsumexp", x, dim)
         check_rules(names, changed, *OWN_LOGSUMEXP)
         top = x.double().amax(dim)
+        half = torch.logsumexp(x.half().double(), dim)
+        words = "beyond 65504, where float16 ends and bfloat16 does not"
         slips = {
-            "beyond 65504, where float16 ends and bfloat16 does not": (
-                torch.logsumexp(x.half().double(), dim)
-            ),
+            **({words: half} if x.dtype == torch.bfloat16 else {}),
             "overflow or underflow: subtract the largest before the power": x.exp().sum(dim).log(),
             "the maximum was subtracted, but is not added again": truth - top,
             "this is the maximum alone; what lies far below it counts, too": top,
@@ -90,6 +90,17 @@ def check_logsumexp_slope(
         words = "0 everywhere: is the graph cut, or the maximum not added again?"
         slips = {words: torch.zeros_like(x)}
         check_value(slope, right.to(x), "the gradient", slips, rtol=loose, atol=loose)
+
+
+def check_logsumexp_slope_corners(gradient: Answer, case: every_case, like: torch.Tensor) -> None:
+    """The gradient beside −∞, and where all is −∞, in several dtypes."""
+    low, inf = torch.finfo(torch.float32).min, torch.inf
+    lowest = like.new_tensor([[low, -inf], [-inf, low]], dtype=torch.float32)
+    check_logsumexp_slope(gradient, case, lowest, 1, "of the lowest number beside −∞")
+    rows = like.new_tensor([[1.0, 0.0], [-inf, -inf], [0, -inf]])
+    for dtype in (torch.float16, torch.bfloat16, torch.float64):
+        name = f"of three rows, one all −∞, in {dtype}"
+        check_logsumexp_slope(gradient, case, rows.to(dtype), 1, name)
 
 
 def check_masked(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 
 from course_utils.chapters.numerics.notes import Answer, check_form
@@ -133,7 +135,8 @@ def check_covariance(
             factor = (result / right)[right != 0].double().median().item() if right.any() else 1
             factor = 1.0 if abs(factor - 1) < 1e-2 else factor
             words = f"it is {factor:.3g} times what it should be: has the divisor a bound?"
-            slips[words] = right * factor
+            if factor > 0:
+                slips[words] = right * factor
             wide = x.dtype == torch.float64 == result.dtype
             near = wide and torch.allclose(result, right, 1e-5, 1e-6)
             words = "right to float32's digits alone: is a part of it made in float32?"
@@ -154,6 +157,8 @@ def check_covariance_corners(
     check_covariance(answer, case, *thirds, "thirds in float64", 1e-9, 1e-9)
     name = "points far from the origin, with weights: both factors are without the mean"
     check_covariance(answer, case, batch[0] + 3000, batch[1, ..., 0].abs(), name, 1e-3, 2e-3)
+    off = torch.cat([x[:1] + 10_000, x]), torch.cat([w[:1] * 0, w])
+    check_covariance(answer, case, *off, "a point far from all others, which weighs 0")
     name = "points far from the origin, each column by another number"
     place = x.new_tensor([20_000.0, -3000.0])
     check_covariance(answer, case, x + place, None, name, 1e-3, 2e-3)
@@ -165,11 +170,14 @@ def check_covariance_corners(
     check_covariance(answer, case, batch[0, :3], batch[1, :3, :, 0].abs(), name)
 
 
-def _covariance(x: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
+def _covariance(
+    x: torch.Tensor, weights: torch.Tensor | None = None, fixed: bool = False
+) -> torch.Tensor:
     w = (torch.ones_like(x[..., 0]) if weights is None else weights).unsqueeze(-1)
     total = w.sum(-2, keepdim=True)
     z = x - (w * x).sum(-2, keepdim=True) / total
-    return (w * z).mT @ z / (total - w.square().sum(-2, keepdim=True) / total)
+    divisor = total - w.square().sum(-2, keepdim=True) / total
+    return (w * z).mT @ z / (divisor.detach() if fixed else divisor)
 
 
 def check_covariance_way(
@@ -185,11 +193,19 @@ def check_covariance_way(
         with case(f"{name}, {'with' if len(given) == 2 else 'without'} weights"):
             _, names, changed, _ = calls("covariance", *given)
             check_rules(names, changed, "cov", "corrcoef")
-            pair = gradient("covariance", *given), gradient_of(_covariance, *given)
-            found, right = ([a] if isinstance(a, torch.Tensor) else a for a in pair)
+            found = gradient("covariance", *given)
+            right, cut = (
+                gradient_of(partial(_covariance, fixed=fixed), *given) for fixed in (False, True)
+            )
+            found, right, cut = (
+                [a] if isinstance(a, torch.Tensor) else a for a in (found, right, cut)
+            )
             names = "the gradient by x", "the gradient by the weights"
-            for what, slope, truth in zip(names, found, right, strict=False):
+            for what, slope, truth, wrong in zip(names, found, right, cut, strict=False):
                 words = f"{what} is not finite: is there a root of a weight that is 0?"
                 assert slope.isfinite().all(), words
-                slips = {"0 everywhere: was it detached?": torch.zeros_like(truth)}
+                slips = {
+                    "0 everywhere: was it detached?": torch.zeros_like(truth),
+                    "is the divisor cut from the graph? The weights are in it": wrong,
+                }
                 check_value(slope, truth, what, slips, rtol=1e-3, atol=1e-4)
