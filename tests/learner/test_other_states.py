@@ -67,6 +67,13 @@ def test_each_state_finds_its_slip_and_names_itself(state, x):
     assert STATES[state][1] in str(caught.value)
 
 
+@pytest.mark.parametrize("shape", [(-1, 4), (2, -1)])
+def test_a_view_with_gaps_merges_no_two_dimensions(shape):
+    cube = torch.arange(24.0).reshape(2, 3, 4)
+    with pytest.raises(AssertionError, match=r"gaps in memory.*raised RuntimeError: view size is"):
+        check_states(lambda x: x.view(shape).sum(), cube, what="the sum")
+
+
 @pytest.mark.parametrize("slip", [lambda x: True, lambda x: x.requires_grad])
 def test_an_argument_whose_storage_is_gone_is_told_and_not_read(slip, x):
     def frees(x):

@@ -131,11 +131,11 @@ def _arguments(name: str, arguments: tuple) -> tuple:
 
 
 def _with_gaps(value: Tensor) -> Tensor:
-    """A view of the same values, of which not even the strides are regular: no view(-1)."""
-    wider = (*value.shape[:-1], value.shape[-1] + 1) if value.dim() else ()
+    """A view of the same values, no two of whose dimensions can be merged: no view(-1, …)."""
+    wider = [size + 1 for size in value.shape]
     filled = float("nan") if value.is_floating_point() or value.is_complex() else 1
     around = torch.full((*wider, 2), filled, dtype=value.dtype, device=value.device)
-    view = around[..., : wider[-1] - 1, 0] if wider else around[0]
+    view = around[(*(slice(size) for size in value.shape), 0)]
     return view.copy_(value)
 
 
