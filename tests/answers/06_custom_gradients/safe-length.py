@@ -584,3 +584,20 @@ class Length(torch.autograd.Function):
 def safe_length(x: torch.Tensor) -> torch.Tensor:
     """Given: the lengths, by your Function."""
     return Length.apply(x)
+
+
+# %% wrong="keeps the factors of the first backward" breaks="the gradient that arrives" says=["with another gradient: multiply by what arrives each time"]
+class Length(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        length = x.square().sum(-1).sqrt()
+        ctx.save_for_backward(x, length)
+        ctx.factor = None
+        return length
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, length = ctx.saved_tensors
+        if ctx.factor is None:
+            ctx.factor = gradient / torch.where(length == 0, 1, length)
+        return ctx.factor.unsqueeze(-1) * x

@@ -8,6 +8,7 @@ import torch
 
 from course_utils.chapters.custom_gradients.watching import (
     AGAIN,
+    ANEW,
     OVERWRITTEN,
     WRITES,
     grad_again,
@@ -58,7 +59,9 @@ def _run_twice(function, g, *inputs):
     first = first[0] if isinstance(first, (tuple, list)) else first
     late, last = grad_again(first, wanted, g.detach().clone())
     facts["kept"] = same_gradients(late, facts["gradients"])
-    facts["stays"] = same_gradients(late, last)
+    facts["anew"] = same_gradients(late, last)  # if not, it may forget what arrives
+    raw = [None if x is None else 2 * x for x in last]
+    facts["stays"] = facts["anew"] or same_gradients(late, raw)
     return facts
 
 
@@ -145,6 +148,7 @@ def check_relu(try_function, x):
     assert recorded, "a second derivative has to be possible: backward gives something not recorded"
     (second,) = _no_nan(x, facts["second"])
     check_value(second, 2 * g * mask, "the second derivative", None, 1e-6, 1e-6)
+    assert facts["anew"], ANEW
 
 
 @ends_in_notebook
@@ -182,6 +186,7 @@ def check_binarize(try_function, x):
     }
     check_value(gradient, g * mask, "the gradient", slips)
     require_digits(gradient, g * mask, "the gradient")
+    assert facts["anew"], ANEW
     assert facts["second"] is None, (
         "a second derivative goes through: refuse it, once_differentiable"
     )
@@ -243,6 +248,7 @@ def check_clamp(try_function, x, low, high, needs=(True, True, True)):
     assert recorded, "a second derivative has to be possible: backward gives something not recorded"
     found, second = _no_nan(x, facts["second"], 2 * g * sum(rules[name] for name in asked))
     check_value(found, second, "the second derivative", None, 1e-6, 1e-6)
+    assert facts["anew"], ANEW
     return facts["operations"]
 
 

@@ -14,6 +14,7 @@ from course_utils.learner.operators import OperatorMode
 WRITES = "backward writes into the gradient that arrives, which others use too: make a new tensor"
 OVERWRITTEN = "a second call overwrites what the first one's backward needs: keep it on ctx"
 AGAIN = "backward comes a second time (retain_graph=True): what is kept on ctx has to stay"
+ANEW = "backward comes a second time, with another gradient: multiply by what arrives each time"
 
 
 def require_written(function):
@@ -58,10 +59,11 @@ def gradient_words(call, lost="was the result made with detach, item or NumPy?",
 
 
 def grad_again(y, wanted, g):
-    """Two backward passes through one graph; what each gives."""
+    """Two backward passes through one graph, the second with 2 g; what each gives for g."""
     once = torch.autograd.grad(y, wanted, g, allow_unused=True, retain_graph=True)
     try:
-        return once, torch.autograd.grad(y, wanted, g, allow_unused=True)
+        twice = torch.autograd.grad(y, wanted, 2 * g, allow_unused=True)
+        return once, [None if x is None else x / 2 for x in twice]
     except Exception as error:
         raise AssertionError(f"{AGAIN} (it raised {type(error).__name__}: {error})") from None
 
@@ -124,10 +126,12 @@ def _words_of_moved(call, *tensors):
     moved = [t.detach().clone() for t in tensors]
     call(*moved)
     for t in moved:
-        t.mul_(0.5)
-    mine, fresh = tree_leaves(call(*moved)), tree_leaves(call(*[t.clone() for t in moved]))
-    for x, y in zip(mine, fresh, strict=False):
-        if isinstance(y, torch.Tensor) and not torch.allclose(x, y, 1e-5, 1e-5):
+        t.detach().mul_(0.5)
+    mine, fresh = call(*moved), call(*[t.detach().clone() for t in moved])
+    for x, y in zip(tree_leaves(mine), tree_leaves(fresh), strict=False):
+        if isinstance(y, torch.Tensor) and not (
+            x.shape == y.shape and torch.allclose(x, y, 1e-5, 1e-5)
+        ):
             return (
                 "called again after its arguments were changed in place, it gives what was right "
                 "before: keep nothing between calls"
