@@ -814,13 +814,13 @@ print("one by one:", tuple(torch.stack([F.adaptive_avg_pool2d(x, 2) for x in ima
 # `F.adaptive_…`, `F.max_unpool…`, and `F.interpolate`, which pools as well).
 #
 # - `pooling_and_back(x, k)` returns `(largest, where, mean)` of windows k × k, side by side. `x` is
-#   (N, C, H, W), `k` at most H and W. Rows and columns that fill no window are left out. `where`
-#   holds positions in the image, counted as above, of dtype int64. If several pixels are largest,
-#   any of them is right.
+#   (N, C, H, W), N may be 0, `k` at most H and W. Rows and columns that fill no window are left
+#   out. `where` holds positions in the image, counted as above, of dtype int64. If several pixels
+#   are largest, any of them is right.
 # - `unpool(values, where, height, width)` returns (N, C, height, width): each value in its place,
 #   zeros elsewhere.
 # - `adaptive_mean(x, m)` pools the **last** dimension of `x`, which may have one dimension or more,
-#   to m means.
+#   to m means. The other dimensions may be 0.
 #
 # All tensors may have any memory layout. `x` and `values` have a floating dtype, which the results keep,
 # with its digits: a float16 sum may overflow, its mean may not.
@@ -2692,7 +2692,7 @@ with every_case() as case:
     for time in (1, 2):
         with case(f"a piece of {time} letter{'s'[: time > 1]}"):
             check_tiny_transformer_1(1, time)
-    with case("3 blocks, 2 heads, 24 features"):
+    with case("3 blocks, 2 heads, 24 features, pieces of 7, longer than before"):
         check_tiny_transformer_1(3, 7, heads=2, seed=2, width=24, layers=3)
     with case("11 blocks, 8 features"):
         check_tiny_transformer_1(2, 3, heads=2, seed=5, width=8, layers=11)

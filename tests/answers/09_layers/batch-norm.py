@@ -1792,3 +1792,30 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     along_hat = hat * (g * hat).mean(dims, keepdim=True)
     grad_x = (g - g.mean(dims, keepdim=True) - along_hat) / (var + eps).sqrt()
     return grad_x, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="the gradient of weight by E[g x] - E[g] E[x]" says=["grad_weight is right near zero and wrong at a mean of 10000"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0)
+        new_mean = (1 - momentum) * running_mean + momentum * mean
+        new_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    else:
+        mean, var = new_mean, new_var = running_mean, running_var
+    hat = (x - mean.view(-1, 1, 1)) / (var.view(-1, 1, 1) + eps).sqrt()
+    return hat * weight.view(-1, 1, 1) + bias.view(-1, 1, 1), new_mean, new_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0)
+    std = (var + eps).sqrt()
+    grad_bias = grad.sum(dims)
+    grad_weight = ((grad * x).sum(dims) - mean * grad_bias) / std
+    n = x.numel() // x.shape[1]
+    hat = (x - mean.view(-1, 1, 1)) / std.view(-1, 1, 1)
+    centred = grad - (grad_bias / n).view(-1, 1, 1) - hat * (grad_weight / n).view(-1, 1, 1)
+    return centred * (weight / std).view(-1, 1, 1), grad_weight, grad_bias

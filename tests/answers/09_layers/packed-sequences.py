@@ -317,3 +317,11 @@ def packed_sequences(rnn, sequences):
     if len(sequences) == 1:
         return [padded.squeeze()]
     return [row[:n] for row, n in zip(padded, lengths.tolist())]
+
+
+# %% wrong="iterates over time, not over the batch" says=["the rectangle is (time, batch, features)"]
+def packed_sequences(rnn, sequences):
+    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    output, _ = rnn(packed)
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(output)
+    return [row[:length] for row, length in zip(padded, lengths)]

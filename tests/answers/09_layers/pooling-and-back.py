@@ -15,6 +15,7 @@
 # - "zeros elsewhere"
 # - "which may have one dimension or more"
 # - "to m means"
+# - "N may be 0"
 #
 # Admits:
 #
@@ -24,6 +25,8 @@
 # - "If several pixels are largest": ties everywhere
 # - "one dimension or more": windows that overlap
 # - "have a floating dtype": bfloat16, numbers about 1e30
+# - "N may be 0": no image
+# - "The other dimensions may be 0": no row
 
 # %% wrong="where counts inside the window" breaks="`where` holds positions in the image" says=["where: it counts the pixels of the whole image"]
 def pooling_and_back(x, k):
@@ -975,7 +978,7 @@ def adaptive_mean(x, m):
     return torch.stack(means, dim=-1)
 
 
-# %% wrong="no image" says=["0 images"]
+# %% wrong="no image" breaks="N may be 0" says=["0 images"]
 def pooling_and_back(x, k):
     n, c, h, w = x.shape
     x = x.reshape(n * c, h, w).reshape(n, -1, h, w)

@@ -428,7 +428,7 @@ def tiny_transformer(ids, weights, heads):
     return x @ weights["token.weight"].t()
 
 
-# %% wrong="a width of 32, whatever comes" says=["3 blocks, 2 heads, 24 features: raised"]
+# %% wrong="a width of 32, whatever comes" says=["3 blocks, 2 heads, 24 features, pieces of 7, longer than before: raised"]
 def tiny_transformer(ids, weights, heads):
     n, t = ids.shape
     x = weights["token.weight"][ids] + weights["place.weight"][:t]
@@ -1356,4 +1356,43 @@ def tiny_transformer(ids, weights, heads):
         x = x + y @ weights[at + "self_attn.out_proj.weight"].t()
         hidden = F.gelu(norm(x, at + "norm2") @ weights[at + "linear1.weight"].t())
         x = x + hidden @ weights[at + "linear2.weight"].t()
+    return norm(x, "encoder.norm") @ weights["token.weight"].t()
+
+
+# %% wrong="a head takes every fourth feature" says=["2 pieces of 6 letters, 2 blocks: the result: a head owns a run of neighbouring features"]
+def tiny_transformer(ids, weights, heads):
+    def norm(x, name):
+        return F.layer_norm(x, x.shape[-1:], weights[f"{name}.weight"], eps=1e-5)
+
+    time = ids.shape[1]
+    x = weights["token.weight"][ids] + weights["place.weight"][:time]
+    for block in range(sum("norm1" in name for name in weights)):
+        at = f"encoder.layers.{block}"
+        qkv = norm(x, f"{at}.norm1") @ weights[f"{at}.self_attn.in_proj_weight"].t()
+        q, k, v = (part.unflatten(-1, (-1, heads)).movedim(-1, 1) for part in qkv.chunk(3, -1))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2)
+        x = x + y @ weights[f"{at}.self_attn.out_proj.weight"].t()
+        hidden = F.gelu(norm(x, f"{at}.norm2") @ weights[f"{at}.linear1.weight"].t())
+        x = x + hidden @ weights[f"{at}.linear2.weight"].t()
+    return norm(x, "encoder.norm") @ weights["token.weight"].t()
+
+
+# %% wrong="the mask of the first call, cut" says=["longer than before: raised"]
+def tiny_transformer(ids, weights, heads):
+    def norm(x, name):
+        return F.layer_norm(x, x.shape[-1:], weights[f"{name}.weight"], eps=1e-5)
+
+    time = ids.shape[1]
+    if not hasattr(tiny_transformer, "mask"):  # made once
+        tiny_transformer.mask = torch.ones(time, time, dtype=torch.bool, device=ids.device).tril()
+    mask = tiny_transformer.mask[:time, :time]
+    x = weights["token.weight"][ids] + weights["place.weight"][:time]
+    for block in range(sum("norm1" in name for name in weights)):
+        at = f"encoder.layers.{block}"
+        qkv = norm(x, f"{at}.norm1") @ weights[f"{at}.self_attn.in_proj_weight"].t()
+        q, k, v = (part.unflatten(-1, (heads, -1)).transpose(1, 2) for part in qkv.chunk(3, -1))
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask).transpose(1, 2).flatten(2)
+        x = x + y @ weights[f"{at}.self_attn.out_proj.weight"].t()
+        hidden = F.gelu(norm(x, f"{at}.norm2") @ weights[f"{at}.linear1.weight"].t())
+        x = x + hidden @ weights[f"{at}.linear2.weight"].t()
     return norm(x, "encoder.norm") @ weights["token.weight"].t()

@@ -216,6 +216,8 @@ def check_packed_sequences(
     sort = sort if sorted(times) == sorted(expected) else ""
     longest = "the padding is still there: cut each output at its sequence's length"
     sort = longest if set(times) == {max(expected)} else sort
+    if times == [min(n, len(right)) for n in expected]:
+        sort = "the rectangle is (time, batch, features), unless it is asked for with batch_first"
     if quiet and times == [n - 1 for n in expected]:
         sort = "a row of zeros is a word like any other, not padding"
     check_equal(times, expected, "the outputs' times", sort)

@@ -44,6 +44,10 @@ def weight_slips(make, ids, heads):
             block.load_state_dict(first.state_dict())
         ),
     }
+    words = "a head owns a run of neighbouring features, not every second or fourth"
+    changes[words] = lambda block, _: block.self_attn.in_proj_weight.copy_(
+        block.self_attn.in_proj_weight.view(3, -1, heads, width).transpose(1, 2).flatten(0, 2)
+    )
     for number, order in enumerate(list(permutations(range(3)))[1:]):
         words = "in_proj_weight holds queries first, then keys, then values" + " " * number
         changes[words] = lambda block, _, order=order: block.self_attn.in_proj_weight.copy_(
