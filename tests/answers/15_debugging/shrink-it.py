@@ -593,3 +593,31 @@ def shrink_it(lines, fails):
             size //= 2
         elif not gone:
             return left
+
+
+# %% wrong="remembers by the text" says=["an empty line (2 lines): the result [] does not fail any more", "another than the empty list"]
+def shrink_it(lines: list[str], fails: Callable[[list[str]], bool]) -> list[str]:
+    """Lines of a program that fails, from which no single line can be left out."""
+    lines, known = list(lines), {}
+
+    def still_fails(tried):
+        text = "\n".join(tried)
+        if text not in known:
+            known[text] = fails(list(tried))
+        return known[text]
+
+    if not still_fails(lines):
+        raise ValueError("the program doesn't fail")
+    size = max(1, len(lines) // 2)
+    while True:
+        start, went = 0, False
+        while start < len(lines):
+            shorter = lines[:start] + lines[start + size :]
+            if still_fails(shorter):
+                lines, went = shorter, True
+            else:
+                start += size
+        if size > 1:
+            size //= 2
+        elif not went:
+            return lines
