@@ -863,7 +863,14 @@ for x in (bright, bright.clamp(0, 1)):
 
 # %% nbgrader={"grade_id": "try-image-to-tensor", "locked": true} jupyter={"source_hidden": true}
 from course_utils import runs_with_the_answer
+from course_utils.chapters.tensors import words_of_kept
 from course_utils.learner.calls import python_calls
+
+
+@runs_with_the_answer
+def try_kept(name, first, second):
+    """Words for what your function of that name keeps between two calls."""
+    return words_of_kept(globals()[name], first, second)
 
 
 @runs_with_the_answer
@@ -932,6 +939,9 @@ with every_case() as case:
         check_states(array, pixel, what="tensor_to_image(x)")
     with case("by hand, and x stays as it is"):
         check_by_hand(*try_tensor_to_image(pixel))
+    with case("the same tensors, other numbers"):
+        kept = try_kept("tensor_to_image", (pixel,), (1 - pixel,))
+        assert not kept, kept
 ### BEGIN HIDDEN TESTS
 x = torch.rand(2, 3, 5, 7, generator=torch.Generator().manual_seed(3)).mul(1.4).sub(0.2).to(device)
 image = (x.clamp(0, 1) * 255.999).byte().permute(0, 2, 3, 1).cpu().numpy()
@@ -1296,6 +1306,9 @@ with every_case() as case:
             check_mean(masked_row_mean, table, keep)
     with case("in other states"):
         check_states(masked_row_mean, values, mask, what="masked_row_mean(values, valid)")
+    with case("the same tensors, other numbers"):
+        kept = try_kept("masked_row_mean", (values, mask), (values + 1, ~mask))
+        assert not kept, kept
     with case("no loop"):
         few = check_mean(masked_row_mean, values, mask)
         twenty = values.repeat(20, 1), mask.repeat(20, 1)
@@ -1447,16 +1460,6 @@ print(torch.allclose(F.cross_entropy(scores, labels), F.cross_entropy(scores, ho
 # `ValueError: label 5 is not among 0 to 2`, or words of your own with the 5 in them.
 
 
-# %% nbgrader={"grade_id": "try-one-hot", "locked": true} jupyter={"source_hidden": true}
-@runs_with_the_answer
-def try_one_hot_twice(labels, others):
-    """The first of two results, before and after the second call."""
-    first = one_hot(labels, 3)
-    before = first.clone() if isinstance(first, torch.Tensor) else first
-    one_hot(others, 3)
-    return before, first
-
-
 # %% nbgrader={"grade_id": "labels-to-encode", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.tensors import labels_to_encode
 
@@ -1505,11 +1508,11 @@ with every_case() as case:
     for given, width, kind, name in labels_to_encode(*kinds):
         with case(f"{kind}, labels {name}"):
             check_table(one_hot, given, width, kind)
-    with case("two calls, the dtype left out"):
-        first, after = try_one_hot_twice(two, two.flip(0))
-        check_close(first, F.one_hot(two, 3).float(), "the table")
-        words = "the next call has changed an earlier result: make a new tensor in each"
-        assert torch.equal(first, after), words
+    with case("the dtype left out"):
+        check_close(one_hot(two, 3), F.one_hot(two, 3).float(), "the table")
+    with case("the same tensors, other numbers"):
+        kept = try_kept("one_hot", (two, 3), (two.flip(0), 3))
+        assert not kept, kept
     with case("in other states"):
         check_states(one_hot, two, 3, torch.float64, what="one_hot([0, 2], 3, torch.float64)")
 ### BEGIN HIDDEN TESTS
@@ -1640,6 +1643,9 @@ with every_case() as case:
         check_states(pick_logits, *given, what="pick_logits(logits, labels)")
         right = lambda z: (z * F.one_hot(given[1], 3)).sum(dim=-1)
         check_gradient_by(try_pick_gradients(*given)[0], right, given[0], "logits")
+    with case("the same tensors, other numbers"):
+        kept = try_kept("pick_logits", given, (given[0] + 1, given[1]))
+        assert not kept, kept
 ### BEGIN HIDDEN TESTS
 generator, cases = torch.Generator().manual_seed(5), {}
 for shape in ((), (6,), (0,), (3, 4), (2, 1, 3), (1, 1)):
@@ -1665,6 +1671,9 @@ with every_case() as case:
         check_states(pick_logits_by_index, logits, truth, what="pick_logits_by_index(…)")
         right = lambda z: (z * torch.eye(3, device=device)).sum(dim=-1)
         check_gradient_by(try_pick_gradients(logits, truth)[1], right, logits, "logits")
+    with case("the same tensors, other numbers"):
+        kept = try_kept("pick_logits_by_index", (logits, truth), (logits + 1, truth))
+        assert not kept, kept
 ### BEGIN HIDDEN TESTS
 generator, tables = torch.Generator().manual_seed(6), {}
 for batch, width in ((1, 4), (9, 3), (3, 9), (0, 2)):
@@ -1798,6 +1807,9 @@ with every_case() as case:
         assert large.count < 20, words
     with case("in other states"):
         check_states(topk_accuracy, logits, truth, (1, 2), what="topk_accuracy(…)")
+    with case("the same tensors, other numbers"):
+        kept = try_kept("topk_accuracy", (logits, truth, (1, 2)), (-logits, truth, (1, 2)))
+        assert not kept, kept
 ### BEGIN HIDDEN TESTS
 trials = {}
 trials["more infinite scores"] = (infinite, torch.tensor([1, 0], device=device), (1, 2, 3), "")
@@ -1915,26 +1927,24 @@ print("smallest, without the zeros:", own)
 
 
 # %% nbgrader={"grade_id": "try-segment-sum", "locked": true} jupyter={"source_hidden": true}
-from course_utils import check_no_loop, runs_with_the_answer, watched
+from course_utils import check_no_loop, runs_with_the_answer
+from course_utils.chapters.tensors import taken_out
 
 
 @runs_with_the_answer
 def try_segment_sum(*args):
     """What your function takes out of its tensors, by name."""
-    called = watched(segment_sum, *args)[1]
-    return sorted({"tolist", "numpy", "__array__", "unbind"} & set(called))
+    return taken_out(segment_sum, *args)
 
 
-# %% nbgrader={"grade_id": "try-segment-sum-twice", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.tensors import check_gradient_by, gradients_of, kept_after
-from course_utils.chapters.tensors import segments_to_sum
+# %% nbgrader={"grade_id": "try-segment-gradient", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.tensors import check_gradient_by, gradients_of, segments_to_sum
 
 
 @runs_with_the_answer
-def try_segment_sum_twice(values, segments):
-    """Whether a result is what it was after the next call; and the gradient by values."""
-    same = kept_after(segment_sum, (values, segments, 4), (values + 1, segments, 4))
-    return same, gradients_of(segment_sum, values, segments, 4)
+def try_segment_gradient(values, segments):
+    """The gradient by values."""
+    return gradients_of(segment_sum, values, segments, 4)
 
 
 # %% nbgrader={"grade_id": "segment-sum", "solution": true}
@@ -1967,11 +1977,13 @@ with every_case() as case:
             check_case(values[:, None].to(dtype), segments, 4)
     with case("in other states"):
         check_states(segment_sum, values, segments, 4, what="segment_sum(values, segments, 4)")
-    with case("two calls, and the gradient"):
-        same, gradient = try_segment_sum_twice(values, segments)
-        assert same, "the next call has changed an earlier result: make a new tensor in each"
+    with case("the gradient"):
+        gradient = try_segment_gradient(values, segments)
         right = lambda x: torch.stack([x[1], x[1] * 0, x[0] + x[2], x[1] * 0])
         check_gradient_by(gradient, right, values, "values")
+    with case("the same tensors, other numbers"):
+        kept = try_kept("segment_sum", (values, segments, 4), (values + 1, segments, 4))
+        assert not kept, kept
     with case("no loop"):
         rows, ids = torch.ones(50, 2, device=device), torch.arange(50, device=device) % 20
         few, many = check_case(values, segments, 4), check_case(rows, ids, 40)
@@ -2125,21 +2137,20 @@ show(
 
 
 # %% nbgrader={"grade_id": "try-sort-by-length", "locked": true} jupyter={"source_hidden": true}
-from course_utils import check_no_loop, runs_with_the_answer, watched
+from course_utils import check_no_loop, runs_with_the_answer
+from course_utils.chapters.tensors import taken_out
 
 
 @runs_with_the_answer
 def try_sort_by_length(*args):
     """What your function takes out of its tensors, by name."""
-    called = watched(sort_by_length, *args)[1]
-    return sorted({"tolist", "numpy", "__array__", "unbind"} & set(called))
+    return taken_out(sort_by_length, *args)
 
 
 @runs_with_the_answer
 def try_unsort(*args):
     """The same of unsort."""
-    called = watched(unsort, *args)[1]
-    return sorted({"tolist", "numpy", "__array__", "unbind"} & set(called))
+    return taken_out(unsort, *args)
 
 
 def check_unsort(answer, original, order):
@@ -2221,6 +2232,9 @@ with every_case() as case:
         padded = table.float()
         right = lambda x: torch.stack([*x[1], *x[2, :2], x[0, 0]])
         check_gradient_by(try_sort_gradient(padded, sizes), right, padded, "padded")
+    with case("the same tensors, other numbers"):
+        kept = try_kept("sort_by_length", (table, sizes), (table + 1, sizes.flip(0)))
+        assert not kept, kept
     with case("no loop"):
         few = check_case(table, sizes)
         many = check_case(forty.view(40, 3), ties.sort(descending=True).values)
@@ -2264,6 +2278,9 @@ with every_case() as case:
         check_states(unsort, three[:, None] / 2, order, what="unsort(rows, order) of floats")
         right = lambda x: torch.stack([x[2], x[0], x[1]])
         check_gradient_by(try_unsort_gradient(three / 2, order), right, three / 2, "rows")
+    with case("the same tensors, other numbers"):
+        kept = try_kept("unsort", (three, order), (three + 1, order))
+        assert not kept, kept
     with case("a table of 40 rows, no loop"):
         few, many = (
             check_unsort(unsort, three[:, None], order),

@@ -161,3 +161,13 @@ def masked_row_mean(values, valid):
     total = torch.where(valid, values, 0).sum(dim=1)
     count = valid.sum(dim=1).clamp(min=1)
     return (total / count).masked_fill(values.isnan().all(dim=1), 0)
+
+
+# %% wrong="keeps means by the tensors they came from" says=["the same tensors, with other numbers, gave the old result"]
+import functools
+
+
+@functools.lru_cache(maxsize=8)
+def masked_row_mean(values, valid):
+    total = torch.where(valid, values, 0).sum(dim=1)
+    return total / valid.sum(dim=1).clamp(min=1)

@@ -344,3 +344,51 @@ def sort_by_length(padded, lengths):
 
 def unsort(rows, order):
     return rows[order.argsort()]
+
+
+# %% wrong="keeps rows by the tensors they came from" says=["the same tensors, with other numbers, gave the old result"]
+import functools
+
+
+@functools.lru_cache(maxsize=8)
+def sort_by_length(padded, lengths):
+    order = lengths.argsort(descending=True, stable=True)
+    places = torch.arange(padded.shape[1], device=padded.device)
+    return padded[order][places < lengths[order][:, None]], order
+
+
+@functools.lru_cache(maxsize=8)
+def unsort(rows, order):
+    return rows[order.argsort()]
+
+
+# %% wrong="the longest by item" breaks="without taking the numbers out of the tensors" says=["item takes the numbers out of the tensors"]
+def sort_by_length(padded, lengths):
+    order = lengths.argsort(descending=True, stable=True)
+    longest = lengths.max().item() if len(lengths) else 0
+    table = padded[order][:, :longest]
+    return table[torch.arange(longest, device=padded.device) < lengths[order][:, None]], order
+
+
+def unsort(rows, order):
+    return rows[order.argsort()]
+
+
+# %% wrong="unsorts into one tensor for all calls" says=["the next call has changed an earlier result"]
+_room = {}
+
+
+def sort_by_length(padded, lengths):
+    order = lengths.argsort(descending=True, stable=True)
+    real = torch.arange(padded.shape[1], device=padded.device) < lengths[order][:, None]
+    return padded[order][real], order
+
+
+def unsort(rows, order):
+    if rows.requires_grad:
+        return rows[order.argsort()]
+    key = rows.shape, rows.dtype
+    if key not in _room:
+        _room[key] = torch.empty_like(rows)
+    _room[key][order] = rows
+    return _room[key]

@@ -209,3 +209,14 @@ def topk_accuracy(logits, labels, ks):
     best = logits.topk(min(max(ks) + 1, width), dim=1).values
     own = logits.gather(1, labels[:, None])
     return [(own > best[:, [k]]).double().mean().item() if k < width else 1.0 for k in ks]
+
+
+# %% wrong="keeps shares by the tensors they came from" says=["the same tensors, with other numbers, gave the old result"]
+import functools
+
+
+@functools.lru_cache(maxsize=8)
+def topk_accuracy(logits, labels, ks):
+    own = logits.gather(1, labels[:, None])
+    rank = (logits >= own).sum(dim=1)
+    return [(rank <= k).double().mean().item() for k in ks]

@@ -19,5 +19,6 @@ from course_utils.chapters.tensors.keeping import (
     check_gradient_by,
     count_storages,
     gradients_of,
-    kept_after,
+    taken_out,
+    words_of_kept,
 )

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
+import numpy as np
 import torch
+from torch.utils._pytree import tree_leaves, tree_map
 
+from course_utils.learner.calls import watched
 from course_utils.learner.checks import check_close
 from course_utils.learner.gradients import gradient_of
 from course_utils.learner.operators import OperatorMode
@@ -14,14 +18,42 @@ from course_utils.learner.tracebacks import ends_in_notebook
 
 
 @ends_in_notebook
-def kept_after(answer: Callable, first: tuple, second: tuple) -> bool:
-    """Whether the result of a first call is the same after a second one, of other numbers."""
-    result = answer(*first)
-    if not isinstance(result, torch.Tensor):
-        return True  # other checks say what it should be
-    before = result.clone()
-    answer(*second)
-    return torch.equal(result, before)
+def words_of_kept(answer: Callable, first: tuple, second: tuple) -> str:
+    """Words for what an answer keeps from a first call to a second one; "" for nothing.
+
+    The second call is handed the very tensors of the first, with other numbers in them.
+    """
+    given = _copied(first)
+    result = answer(*given)
+    before = _copied(result)
+    for place, other in zip(given, second, strict=True):
+        if isinstance(place, torch.Tensor):
+            place.copy_(other)
+    after = _copied(answer(*given))
+    if not _same(result, before):
+        return "the next call has changed an earlier result: make a new one in each"
+    if not _same(after, answer(*_copied(second))):
+        return "the same tensors, with other numbers, gave the old result: keep none between calls"
+    return ""
+
+
+def _copied(values: Any) -> Any:
+    return tree_map(lambda a: a.clone() if isinstance(a, torch.Tensor) else copy(a), values)
+
+
+def _same(one: Any, other: Any) -> bool:
+    for a, b in zip(tree_leaves(one), tree_leaves(other), strict=False):
+        if not (torch.equal(a, b) if isinstance(a, torch.Tensor) else np.array_equal(a, b)):
+            return False
+    return True
+
+
+@ends_in_notebook
+def taken_out(answer: Callable, *args: Any) -> list[str]:
+    """By what an answer takes numbers out of its tensors, as it is written."""
+    names = {name: name for name in ("tolist", "item", "numpy", "__array__", "unbind")}
+    names |= {"__int__": "int()", "__index__": "range()", "__float__": "float()"}
+    return sorted(names[name] for name in watched(answer, *args)[1] if name in names)
 
 
 @ends_in_notebook
