@@ -9,6 +9,7 @@
 # - "black and white have other values than in `train`"
 # - "or by bilinear interpolation of four neighbours"
 # - "it raises an exception"
+# - "gives something else (NaN, for instance)"
 # - "for a picture of mode `L`, `P` or `RGBA`, perhaps only one of them"
 # - "With `RGBA` that may happen only where the picture is transparent"
 #
@@ -1048,3 +1049,105 @@ def preprocess_parity(train, serve):
             if a.shape != b.shape or (a - b).abs().max() > 0.02 * s_range:
                 found.add("mode")
     return found
+
+
+# %% wrong="farther than the limit, which a NaN is not" breaks="gives something else (NaN, for instance)" says=["a NaN is no number that is too far off"]
+def preprocess_parity(train, serve):
+    faults_found = set()
+    random = np.random.default_rng(0)
+
+    def plain(colour):
+        return Image.new("RGB", (32, 32), colour)
+
+    black, white = train(plain((0, 0, 0))).mean(), train(plain((255, 255, 255))).mean()
+    dark, light = serve(plain((0, 0, 0))).mean(), serve(plain((255, 255, 255))).mean()
+    limit = 0.02 * (white - black)
+    if (dark - black).abs() > limit or (light - white).abs() > limit:
+        faults_found.add("scale")
+    red = plain((255, 0, 0))
+    if train(red).mean((1, 2)).argmax() != serve(red).mean((1, 2)).argmax():
+        faults_found.add("channel order")
+    noise = random.integers(0, 256, (256, 256), dtype=np.uint8)
+    large = Image.fromarray(noise).convert("RGB")
+    theirs = (serve(large) - dark) / (light - dark)
+    ours = (train(large) - black) / (white - black)
+    if (theirs - ours).abs().max() > 0.1:
+        faults_found.add("antialias")
+    colours = random.integers(0, 256, (256, 256, 4), dtype=np.uint8)
+    palette = Image.fromarray(noise)
+    palette.putpalette(random.integers(0, 256, 768, dtype=np.uint8).tobytes())
+    holes = colours.copy()
+    holes[..., 3] = np.where(noise < 128, 0, 255)
+    holes[noise < 128, :3] = 200
+    holes[noise >= 128, :3] = 40
+    rgba = [Image.fromarray(colours), Image.fromarray(holes)]
+    for picture in (Image.fromarray(noise), palette, *rgba):
+        for size in (32, 256):
+            part = picture.crop((0, 0, size, size))
+            try:
+                there = serve(part)
+            except Exception:
+                faults_found.add("mode")
+                continue
+            if (there - serve(part.convert("RGB"))).abs().max() > 0.04 * (light - dark):
+                faults_found.add("mode")
+    return faults_found
+
+
+# %% right="both brought to 0 to 1, turned and straight"
+def preprocess_parity(train, serve):
+    generator = torch.Generator().manual_seed(3)
+
+    def numbers(*shape):
+        return torch.randint(0, 256, shape, generator=generator, dtype=torch.uint8).numpy()
+
+    def ends(way):
+        pair = [way(Image.new("RGB", (32, 32), (v, v, v))).double() for v in (0, 255)]
+        return [float(part.median()) for part in pair]
+
+    (b, w), (sb, sw) = ends(train), ends(serve)
+
+    def ours(picture):
+        return (train(picture).double() - b) / (w - b)
+
+    def theirs(picture):
+        return (serve(picture).double() - sb) / (sw - sb)
+
+    def far(one, other, least):
+        return not float((one - other).abs().max()) <= least
+
+    def odd_mode(picture):
+        try:
+            return far(theirs(picture), theirs(picture.convert("RGB")), 0.04)
+        except Exception:
+            return True
+
+    tiles = Image.new("RGB", (32, 32), (250, 120, 10))
+    straight = float((theirs(tiles) - ours(tiles)).abs().sum())
+    turned = float((theirs(tiles).flip(0) - ours(tiles)).abs().sum())
+    grey = Image.fromarray(numbers(320, 192)).convert("RGB")
+
+    pictures = []
+    for side in (32, 300):
+        grain = numbers(side, side)
+        pictures.append(Image.fromarray(grain))
+        spotted = Image.fromarray(grain // 128)
+        spotted.putpalette([240, 10, 60, 10, 200, 90] + [128] * 762)
+        pictures.append(spotted)
+        many = Image.fromarray(grain)
+        many.putpalette(numbers(768).tobytes())
+        pictures.append(many)
+        for alpha in (grain, np.where(grain < 128, 0, 255).astype(np.uint8)):
+            layers = [
+                np.where(grain < 128, u, v).astype(np.uint8)
+                for u, v in ((30, 220), (170, 60), (90, 250))
+            ]
+            pictures.append(Image.fromarray(np.stack([*layers, alpha], 2)))
+
+    tests = {
+        "channel order": turned < straight,
+        "scale": max(abs(sb - b), abs(sw - w)) > 0.02 * (w - b),
+        "antialias": far(theirs(grey), ours(grey), 0.1),
+        "mode": any(odd_mode(picture) for picture in pictures),
+    }
+    return {name for name, found in tests.items() if found}

@@ -12,6 +12,7 @@
 # - "a bug of ours | 500, as FastAPI does by itself"
 # - "which returns a FastAPI application"
 # - "the answer holds its words"
+# - "the answer holds its words, if it has any"
 # - "All but the 500 answer with"
 # - "nothing around it"
 # - "The answer is what `detect(picture)` returns"
@@ -127,7 +128,7 @@ def serve_it(detect, most_bytes, most_pixels):
     return app
 
 
-# %% wrong="any format, any mode, and the limits are off by one" breaks="of mode RGB" says=["a GIF: status 200", "mode L", "a body of exactly most_bytes: status 413", "a picture of exactly most_pixels: status 413"]
+# %% wrong="any format, any mode, and the limits are off by one" breaks="of mode RGB" says=["a BMP: status 200", "mode L", "a body of exactly most_bytes: status 413", "a picture of exactly most_pixels: status 413"]
 def serve_it(detect, most_bytes, most_pixels):
     app = FastAPI()
 
@@ -1015,5 +1016,152 @@ def serve_it(detect, most_bytes, most_pixels):
             if len(content) > most_bytes:
                 raise HTTPException(413, f"more than {most_bytes} bytes")
         return await run_in_threadpool(work, bytes(content))
+
+    return app
+
+
+# %% wrong="the first argument of the error" breaks="the answer holds its words, if it has any" says=["one that detect refuses without a word: status 500, expected 422", "`str(error)` works"]
+def serve_it(detect, most_bytes, most_pixels):
+    app = FastAPI()
+
+    @app.get("/health")
+    def health():
+        return {"status": "ok"}
+
+    def look(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+            pixels = picture.width * picture.height
+        except Exception as error:
+            raise HTTPException(400, f"not a JPEG or PNG file: {error}") from error
+        if pixels > most_pixels:
+            raise HTTPException(413, f"more than {most_pixels} pixels")
+        try:
+            picture = picture.convert("RGB")
+        except Exception as error:
+            raise HTTPException(400, f"a damaged file: {error}") from error
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, error.args[0]) from error
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        content = bytearray()
+        async for part in request.stream():
+            content += part
+            if len(content) > most_bytes:
+                raise HTTPException(413, f"more than {most_bytes} bytes")
+        return await run_in_threadpool(look, bytes(content))
+
+    return app
+
+
+# %% wrong="its own 413 is caught" says=["a picture of one column more: status 400, expected 413: an HTTPException is an Exception as well"]
+def serve_it(detect, most_bytes, most_pixels):
+    app = FastAPI()
+
+    @app.get("/health")
+    def health():
+        return {"status": "ok"}
+
+    def look(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+            if picture.width * picture.height > most_pixels:
+                raise HTTPException(413, f"more than {most_pixels} pixels")
+            picture = picture.convert("RGB")
+        except Exception as error:
+            raise HTTPException(400, f"not a whole JPEG or PNG file: {error}") from error
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, str(error)) from error
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        content = bytearray()
+        async for part in request.stream():
+            content += part
+            if len(content) > most_bytes:
+                raise HTTPException(413, f"more than {most_bytes} bytes")
+        return await run_in_threadpool(look, bytes(content))
+
+    return app
+
+
+# %% wrong="one buffer for all requests" says=["what an earlier request sent doesn't count"]
+def serve_it(detect, most_bytes, most_pixels):
+    app = FastAPI()
+
+    @app.get("/health")
+    def health():
+        return {"status": "ok"}
+
+    def look(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+            pixels = picture.width * picture.height
+        except Exception as error:
+            raise HTTPException(400, f"not a JPEG or PNG file: {error}") from error
+        if pixels > most_pixels:
+            raise HTTPException(413, f"more than {most_pixels} pixels")
+        try:
+            picture = picture.convert("RGB")
+        except Exception as error:
+            raise HTTPException(400, f"a damaged file: {error}") from error
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, str(error)) from error
+
+    content = bytearray()
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        async for part in request.stream():
+            content.extend(part)
+            if len(content) > most_bytes:
+                raise HTTPException(413, f"more than {most_bytes} bytes")
+        whole = bytes(content)
+        content.clear()
+        return await run_in_threadpool(look, whole)
+
+    return app
+
+
+# %% right="a word of its own where the error has none"
+def serve_it(detect, most_bytes, most_pixels):
+    app = FastAPI()
+
+    @app.get("/health")
+    def health():
+        return {"status": "ok"}
+
+    def look(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+            pixels = picture.width * picture.height
+        except Exception as error:
+            raise HTTPException(400, f"not a JPEG or PNG file: {error}") from error
+        if pixels > most_pixels:
+            raise HTTPException(413, f"more than {most_pixels} pixels")
+        try:
+            picture = picture.convert("RGB")
+        except Exception as error:
+            raise HTTPException(400, f"a damaged file: {error}") from error
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, str(error) or "refused") from error
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        content = bytearray()
+        async for part in request.stream():
+            content += part
+            if len(content) > most_bytes:
+                raise HTTPException(413, f"more than {most_bytes} bytes")
+        return await run_in_threadpool(look, bytes(content))
 
     return app
