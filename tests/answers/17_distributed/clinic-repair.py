@@ -169,7 +169,7 @@ def clinic_repair(rank, world_size, batches, saved):
     return total.item()
 
 
-# %% wrong="isdigit instead of float" breaks="what it accepts counts" says=["it leaves out '-2.5'"]
+# %% wrong="isdigit instead of float" breaks="what it accepts counts" says=["could not convert string to float: '²'"]
 def clinic_repair(rank, world_size, batches, saved):
     total = torch.zeros(1, device=rank_device())
     for text in batches[rank]:
@@ -395,7 +395,7 @@ def clinic_repair(rank, world_size, batches, saved):
     return float(total)
 
 
-# %% wrong="returns early where there are no texts" breaks="some perhaps empty" says=["rank 0 returned", "rank 1 was in all_reduce"]
+# %% wrong="returns early where there are no texts" breaks="some perhaps empty" says=["rank 0 was in all_reduce", "rank 1 returned"]
 def clinic_repair(rank, world_size, batches, saved):
     if not batches[rank]:
         return 0.0
@@ -532,3 +532,39 @@ def clinic_repair(rank, world_size, batches, saved):
         saved.append(value.item())
     dist.barrier()
     return value.item()
+
+
+# %% wrong="adds by math.fsum, which refuses opposite infinities" breaks="what it accepts counts" says=["-inf + inf in fsum"]
+def clinic_repair(rank, world_size, batches, saved):
+    import math
+
+    numbers = []
+    for text in batches[rank]:
+        try:
+            numbers.append(float(text))
+        except ValueError:
+            continue
+    total = torch.tensor([math.fsum(numbers)], dtype=torch.float64, device=rank_device())
+    dist.all_reduce(total)
+    if rank == 0:
+        saved.append(total.item())
+    dist.barrier()
+    return total.item()
+
+
+# %% wrong="a compensated sum" breaks="what it accepts counts" says=["infinity was taken from infinity on the way"]
+def clinic_repair(rank, world_size, batches, saved):
+    own = lost = 0.0
+    for text in batches[rank]:
+        try:
+            y = float(text) - lost
+        except ValueError:
+            continue
+        grown = own + y
+        lost, own = (grown - own) - y, grown
+    total = torch.tensor([own], dtype=torch.float64, device=rank_device())
+    dist.all_reduce(total)
+    if rank == 0:
+        saved.append(total.item())
+    dist.barrier()
+    return total.item()

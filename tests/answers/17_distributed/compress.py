@@ -811,3 +811,33 @@ def compress(gradient, residual, k):
         average[w] += v
     total[where] = 0
     return (average / world).view(gradient.shape), total.view(gradient.shape)
+
+
+# %% wrong="adds to the gradient's own memory" breaks="arguments stay as they are" says=["was changed"]
+def compress(gradient, residual, k):
+    total = gradient.flatten()
+    total += residual.flatten()
+    places = total.abs().topk(min(k, total.numel())).indices
+    values, n = total[places], dist.get_world_size()
+    all_places, all_values = ([torch.empty_like(x) for _ in range(n)] for x in (places, values))
+    dist.all_gather(all_places, places)
+    dist.all_gather(all_values, values)
+    average = torch.zeros_like(total)
+    average.index_add_(0, torch.cat(all_places), torch.cat(all_values) / n)
+    rest = total.clone()
+    rest[places] = 0
+    return average.view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="divides what it sends, and takes that off" breaks="this rank's sum without what it sent itself" says=["rest still has a part of what was sent"]
+def compress(gradient, residual, k):
+    total = (gradient + residual).reshape(-1)
+    places, n = total.abs().topk(min(k, total.numel())).indices, dist.get_world_size()
+    values = total[places] / n
+    all_places, all_values = ([torch.empty_like(x) for _ in range(n)] for x in (places, values))
+    dist.all_gather(all_places, places)
+    dist.all_gather(all_values, values)
+    average = torch.zeros_like(total)
+    average.index_add_(0, torch.cat(all_places), torch.cat(all_values))
+    rest = total.index_add(0, places, -values)
+    return average.view(gradient.shape), rest.view(gradient.shape)

@@ -419,7 +419,7 @@ def sampler_by_hand(
     return [order[place % length] for place in range(rank, each * world_size, world_size)]
 
 
-# %% wrong="one list, kept and given again" says=["the next call gave that list again"]
+# %% wrong="one list, kept and given again" says=["after the caller appended to its list, the same call gave another one"]
 LISTS = {}
 
 
@@ -533,3 +533,21 @@ def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, dro
     while len(order) < total:
         order += order[: total - len(order)]
     return order[:total][rank::world_size]
+
+
+# %% wrong="the permutation that is kept is padded again" says=["make a new list for each call, and change none that you keep"]
+kept_orders = {}
+
+
+def sampler_by_hand(length, rank, world_size, epoch=0, shuffle=True, seed=0, drop_last=False):
+    key = length, seed + epoch
+    if shuffle and key not in kept_orders:
+        generator = torch.Generator().manual_seed(seed + epoch)
+        kept_orders[key] = torch.randperm(length, generator=generator).tolist()
+    order = kept_orders[key] if shuffle else list(range(length))
+    if drop_last:
+        order = order[: length // world_size * world_size]
+    else:
+        missing = -(-length // world_size) * world_size - length
+        order += [order[place % length] for place in range(missing)]
+    return order[rank::world_size]

@@ -20,8 +20,8 @@
 # - "strides may differ from rank to rank": # rank 1's strides differ from rank 0's
 # - "`count` may be 0 on some ranks": [4, 0]
 # - "NaN or an infinity on a rank *with* samples": torch.inf
-# - "float16 has no 2049": [3000, 1]
-# - "bfloat16 has no 257": [257, 1]
+# - "float16 has no 2049": [2049, 6150]
+# - "bfloat16 has no 257": [257, 770]
 # - "float32 no 16 777 217": 2**24 + 1
 
 # %% wrong="plain mean" breaks="the gradient of the mean loss over all ranks' samples" says=["that is the mean of the ranks' means: weight each by its count"]
@@ -429,3 +429,14 @@ def unequal_shards(gradient, count):
         flat[-1] = count
     dist.all_reduce(flat)
     return (flat[:-1] / max(count, 1)).view(gradient.shape).to(gradient.dtype)
+
+
+# %% wrong="the count in the gradient's dtype, all else in float64" breaks="Few dtypes can count so far" says=["counts [257, 770], torch.bfloat16", "counts [2049, 6150], torch.float16"]
+def unequal_shards(gradient, count):
+    sums = torch.zeros(gradient.numel() + 1, dtype=torch.float64, device=gradient.device)
+    number = gradient.new_tensor(count)
+    if count:
+        sums[:-1] = gradient.reshape(-1).double() * number
+        sums[-1] = number
+    dist.all_reduce(sums)
+    return (sums[:-1] / sums[-1]).to(gradient.dtype).view(gradient.shape)

@@ -32,7 +32,7 @@ def run_compress(answer, world_size: int, cases: list) -> list | str:
         found, given = [], []
         for gradients, residuals, k in cases:
             print(f"shape {tuple(gradients[rank].shape)}, k = {k}")
-            pair = [gradients[rank].to(rank_device()), residuals[rank].to(rank_device())]
+            pair = [x[rank].to(rank_device(), copy=True) for x in (gradients, residuals)]
             before = [x.clone() for x in pair]
             with count_dtypes() as traffic:
                 result = answer(*pair, k)
@@ -231,6 +231,9 @@ def rest_slips(gradient, total, sent, rank, right):
         ),
         " is the sum without what any rank sent: keep what *this* rank did not send": torch.where(
             torch.stack([part != 0 for part in sent]).any(0), torch.zeros_like(total), total
+        ),
+        " still has a part of what was sent: take off all that left, not its part of the average": (
+            total - sent[rank] / len(sent)
         ),
         " was divided by the number of ranks: it stays on this rank as it is": (
             (total - sent[rank]) / len(sent)

@@ -202,4 +202,8 @@ def check_total(totals, batches, rank):
             f"the total over all ranks is {right}, got {total}: {text!r} is missing in it, and "
             "float accepts it: let float decide what is a number"
         )
+    assert not (isinstance(total, float) and math.isnan(total)), (
+        f"the total over all ranks is {right}, got nan: a text that float refuses counts as "
+        "nothing, and not as nan; or infinity was taken from infinity on the way"
+    )
     check_equal(total, right, "the total over all ranks")

@@ -60,8 +60,8 @@ def check_sampler(try_sampler, *groups):
                     check_indices(result, right, length, ranks, options, slip)
                     assert kept, "the global random state changed: draw from a torch.Generator()"
                     assert fresh, (
-                        "the caller appended to its list, and the next call gave that list again: "
-                        "make a new one for each call"
+                        "after the caller appended to its list, the same call gave another one: "
+                        "make a new list for each call, and change none that you keep"
                     )
 
 
