@@ -1314,7 +1314,7 @@ def outer_without_memory(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor
 
 
 # %% nbgrader={"grade_id": "outer-without-memory-check", "grade": true, "points": 2}
-numbers = torch.arange(20, device=device)
+numbers, turned = torch.arange(20, device=device), (1 + 1j) * torch.arange(20, device=device)
 examples = {
     "a = [1, 2] and b = [10, 20, 30]": (numbers[1:3], 10 * numbers[1:4]),
     "a and b of strides 7 and 3": (numbers[:14:7], numbers[1:10:3]),
@@ -1325,15 +1325,15 @@ examples = {
     "one element each, in torch.float64": (numbers[4:5].double(), numbers[6:7].double()),
     "an expanded a, in torch.float16": (numbers[3].half().expand(4), numbers[:6:3].half()),
     "a and b in torch.bool": (numbers[1:4] > 2, numbers[::7] > 2),
-    "a of one element": (numbers[7:8], numbers[2:9:3]),
+    "a and b in torch.bfloat16": (numbers[:3].bfloat16(), numbers[4:6].bfloat16()),
+    "a of one element, in torch.complex64": (turned[7:8], turned[2:9:3]),
     "an a that requires a gradient": ((numbers[1:4] / 2).requires_grad_(), numbers[5:7] / 2),
 }
 with every_case() as case:
     for name, (a, b) in examples.items():
         with case(f"outer_without_memory(a, b) with {name}"):
             slips.check_outer(outer_without_memory, a, b)
-halves = numbers[2:9:3] / 2, numbers[5:7] / 2
-check_states(outer_without_memory, *halves, what="outer_without_memory(a, b)")
+check_states(outer_without_memory, numbers[2:9:3] / 2, numbers[5:7] / 2, what="the pair (p, q)")
 ### BEGIN HIDDEN TESTS
 for n, m in ((1, 1), (1, 4), (5, 1), (0, 3), (3, 0), (60, 90)):
     rows, columns = torch.rand(2 * n, device=device)[::2], torch.rand(3 * m + 1, device=device)

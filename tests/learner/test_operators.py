@@ -114,6 +114,7 @@ VIEWS = {
     "in place": lambda x: x.mul_(2),
     "into a slice": lambda x: x[0].copy_(x[1]),
     "out=": lambda x: torch.add(x, x, out=x),
+    "a tensor set onto the storage": lambda x: x.new_empty(0).set_(x.untyped_storage(), 1, (2, 2)),
 }
 ALLOCATIONS = {
     "clone": (lambda x: x.clone(), "clone"),

@@ -23,6 +23,8 @@ def _memory(values) -> list[tuple[int, int]]:
     """The address ranges ``(first byte, end)`` of the storages of all tensors in ``values``."""
     ranges = []
     for tensor in tree_leaves(values):
+        if isinstance(tensor, torch.UntypedStorage):  # as set_ takes it
+            ranges.append((tensor.data_ptr(), tensor.data_ptr() + tensor.nbytes()))
         # Forward-mode differentiation has zeros without memory; they have no address to ask for.
         if isinstance(tensor, torch.Tensor) and not tensor._is_zerotensor():
             # Sparse and nested tensors and their like have no storage of their own.

@@ -113,7 +113,7 @@ def conv_by_strides(x, weight, stride=1, padding=0):
     return result
 
 
-# %% wrong="pads two sides only" says=["stride 2, padding 1: the result has shape (1, 3, 2, 2), expected (1, 3, 3, 2)"]
+# %% wrong="pads two sides only" says=["stride 2, padding 1: the result: two numbers pad the width alone"]
 def conv_by_strides(x, weight, stride=1, padding=0):
     x = F.pad(x, (padding,) * 2)
     windows = x.unfold(2, weight.shape[2], stride).unfold(3, weight.shape[3], stride)

@@ -10,6 +10,7 @@
 # - "`a` of shape (n,)": an empty a
 # - "`b` of shape (m,)": one element each, in torch.float64
 # - "two tensors `p` and `q` of shape (n, m)": a and b of strides
+# - "of one dtype": "a and b in torch.bfloat16"
 
 # %% wrong="repeats" breaks="Allocate nothing" says=["a copy was made", "repeat"]
 def outer_without_memory(a: torch.Tensor, b: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -53,7 +54,7 @@ def outer_without_memory(a, b):
     return tuple(torch.broadcast_tensors(a.unsqueeze(1), b))
 
 
-# %% wrong="assumes that b steps by 1" says=["a and b of strides 7 and 3", "differs in"]
+# %% wrong="assumes that b steps by 1" says=["a and b of strides 7 and 3: q: the strides of a contiguous tensor were assumed"]
 def outer_without_memory(a, b):
     size = (len(a), len(b))
     return a.as_strided(size, (a.stride(0), 0)), b.as_strided(size, (0, 1))
@@ -71,13 +72,13 @@ def outer_without_memory(a, b):
     return a.unsqueeze_(1).expand(n, m), b.expand(n, m)
 
 
-# %% wrong="copies b where it is a itself" says=["1 of 11 cases fail", "b the same tensor as a: a copy was made"]
+# %% wrong="copies b where it is a itself" says=["1 of 12 cases fail", "b the same tensor as a: a copy was made"]
 def outer_without_memory(a, b):
     b = b.clone() if b is a else b
     return a[:, None].expand(len(a), len(b)), b.expand(len(a), len(b))
 
 
-# %% wrong="a square is filled the other way round" says=["2 of 11 cases fail", "b the same tensor as a: this is q"]
+# %% wrong="a square is filled the other way round" says=["2 of 12 cases fail", "b the same tensor as a: this is q"]
 def outer_without_memory(a, b):
     n, m = len(a), len(b)
     p = a.expand(n, m) if n == m else a[:, None].expand(n, m)
@@ -85,14 +86,14 @@ def outer_without_memory(a, b):
     return p, q
 
 
-# %% wrong="contiguous, where only one column is" says=["1 of 11 cases fail", "a of stride 2 and b of one element: a copy was made"]
+# %% wrong="contiguous, where only one column is" says=["1 of 12 cases fail", "a of stride 2 and b of one element: a copy was made"]
 def outer_without_memory(a, b):
     n, m = len(a), len(b)
     p = a[:, None].expand(n, m)
     return p.contiguous() if m == 1 else p, b.expand(n, m)
 
 
-# %% wrong="an empty b needs no expand" says=["1 of 11 cases fail", "an empty b: p has shape (3, 1), expected (3, 0)"]
+# %% wrong="an empty b needs no expand" says=["1 of 12 cases fail", "an empty b: p has shape (3, 1), expected (3, 0)"]
 def outer_without_memory(a, b):
     p = a[:, None].expand(len(a), len(b) or 1)
     return p, b.expand(len(a), len(b))
@@ -102,3 +103,23 @@ def outer_without_memory(a, b):
 def outer_without_memory(a, b):
     n, m = len(a), len(b)
     return b[None, :].expand(n, m), a[:, None].expand(n, m)
+
+
+# %% wrong="broadcasts in NumPy" says=["1 of 12 cases fail", "a and b in torch.bfloat16: raised TypeError"]
+import warnings
+
+
+def outer_without_memory(a, b):
+    shape = len(a), len(b)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # arrays that must not be written to
+        p = torch.from_numpy(np.broadcast_to(a.detach().numpy()[:, None], shape))
+        q = torch.from_numpy(np.broadcast_to(b.detach().numpy(), shape))
+    return p, q
+
+
+# %% wrong="begins at box 0" says=["b = [10, 20, 30]: p: it starts at box 0 of the storage"]
+def outer_without_memory(a, b):
+    shape = len(a), len(b)
+    p = a.as_strided(shape, (a.stride(0), 0), 0)
+    return p, b.as_strided(shape, (0, b.stride(0)), 0)

@@ -104,6 +104,8 @@ def convolutions(x: Tensor, weight: Tensor, stride: int = 1, padding: int = 0) -
     slips, before = {}, x.stride()
     if padding:
         slips["the padding is missing"] = F.conv2d(x, weight, stride=stride)
+        words = "two numbers pad the width alone: F.pad(x, (left, right, top, bottom))"
+        slips[words] = F.conv2d(F.pad(x, [padding] * 2), weight, stride=stride)
         x = F.pad(x, [padding] * 4)
     (batch, channels, height, width), (kh, kw) = x.shape, weight.shape[2:]
     size = (batch, channels, (height - kh) // stride + 1, (width - kw) // stride + 1, kh, kw)
@@ -144,10 +146,27 @@ def plain_convolutions(image: Tensor, kernel: Tensor) -> dict[str, Tensor]:
     if lies is not None:
         words = "the kernel's numbers were read as they lie: it may be a view, too"
         slips[words] = F.conv2d(x, lies[None, None])[0, 0]
+    size = (*(h - k + 1 for h, k in zip(image.shape, kernel.shape, strict=True)), *kernel.shape)
+    view = note(image, size, image.stride() + kernel.stride(), image.storage_offset())
+    if view is not None:
+        words = "inside a window the kernel's strides were taken: step there like the image"
+        slips[words] = (view * kernel).sum(dim=(2, 3))
     whole = F.conv2d(x, weight)
     if whole.numel() > 1:
         slips["the sum is over all windows at once"] = whole.sum()
     return slips
+
+
+def repeats(x: Tensor, size: tuple[int, ...], down: bool) -> dict[str, Tensor]:
+    """Notes that do not repeat a tensor (n,) down the rows, or along them, in a matrix."""
+    start, notes = x.storage_offset(), {}
+    for words, step, first in (
+        (OFFSET, x.stride(0), 0),
+        (CONTIGUOUS, 1, start),
+        (f"{OFFSET}; and {CONTIGUOUS}", 1, 0),
+    ):
+        notes[words] = note(x, size, (step, 0) if down else (0, step), first)
+    return _somewhere(notes)
 
 
 def bytes_kept(x: Tensor) -> dict[int, str]:
@@ -202,7 +221,8 @@ def check_outer(answer: Callable[..., Any], a: Tensor, b: Tensor) -> None:
         words = "this is q: p varies down the rows, with a, and q along them, with b"
         assert not torch.equal(first, expected[1]), words
     for part, operand, right, source in zip("pq", pair, expected, (a, b), strict=True):
-        check_close(operand, right, part)
+        known = partial(repeats, source, right.shape, part == "p")
+        check_value(operand, right, part, known, rtol=0, atol=0)
         check_shares_storage(operand, source, part)
 
 
@@ -222,7 +242,7 @@ def check_row_major(
     strides = answer(size)
     check_equal(strides, right, f"row_major_strides({tuple(size)})", because)
     whole = all(type(stride) is int for stride in strides)
-    assert whole, "the numbers are right: give each as an int (// divides so, / gives a float)"
+    assert whole, "the numbers are right: give each as an int (/ gives a float, NumPy its own)"
 
 
 @ends_in_notebook
