@@ -123,8 +123,8 @@ print(parser.parse_args(["--flip", "False"]))
 # - an unknown word, or a text that doesn't fit, ends the program with status 2. `argparse` does so.
 #   Whether `--ste` may stand for `--steps` is up to you.
 #
-# `kind` may be any dataclass whose fields have such defaults. `dataclasses.fields(kind)` lists the
-# fields; each has a `name` and a `default`.
+# `kind` may be any dataclass whose fields have such defaults; none is called `help`, which `argparse`
+# has already. `dataclasses.fields(kind)` lists the fields; each has a `name` and a `default`.
 #
 # Example: `read_config(["--steps", "20", "--no-flip"])` gives a `Config` with `steps=20`,
 # `flip=False`.

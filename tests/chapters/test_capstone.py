@@ -26,6 +26,7 @@ from course_utils.cells import marks_of
 from course_utils.chapters.capstone import ecosystem, hidden, pictures, trials
 from course_utils.chapters.capstone.profiling import silent_stderr
 from course_utils.chapters.capstone.workshop import TEMPLATE, Workshop, text_of
+from course_utils.learner.launch_reports import LaunchTimeout, RankReport
 from course_utils.learner.shapes_data import draw_shapes
 from course_utils.project import pick_chapters
 from support.answers import ROOT, notebook_of
@@ -129,6 +130,15 @@ def test_ranks_that_wait_are_told(monkeypatch):
 
     with pytest.raises(AssertionError, match="rank 0 was in barrier"):
         trials.run_ranks(work, 2)
+
+
+def test_ranks_that_return_a_moment_late_have_returned(monkeypatch):
+    def late(*_, **__):
+        reports = [RankReport(rank, "returned", value=10 * rank) for rank in range(2)]
+        raise LaunchTimeout("after 1 second ranks 0, 1 were not through", reports)
+
+    monkeypatch.setattr(trials, "launch", late)
+    assert trials.run_ranks(lambda rank: 10 * rank, 2) == [0, 10]
 
 
 def test_what_a_rank_asserts_is_told_before_what_another_raised_for_it():

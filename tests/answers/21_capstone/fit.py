@@ -854,8 +854,8 @@ def fit(
         optimizer.load_state_dict(saved["optimizer"])
         step = saved["step"]
     if together:
-        for value in model.state_dict().values():
-            dist.broadcast(value, 0)
+        for value in (*model.parameters(), *model.buffers()):
+            dist.broadcast(value.detach(), 0)
     before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
     try:
         stop = False
@@ -3776,6 +3776,191 @@ def fit(model, optimizer, loss, batch, steps, file, every=50):
         if saved != done:
             save(done)
         if many:
+            dist.barrier()
+        return done
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+# %% right="one vector of all gradients; what the others hold as pickled objects"
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+
+
+class _Asked:
+    """Notes SIGTERM while it is open."""
+
+    def __enter__(self):
+        self.yes = False
+        self.before = signal.signal(signal.SIGTERM, self._note)
+        return self
+
+    def _note(self, number, frame):
+        self.yes = True
+
+    def __exit__(self, *error):
+        signal.signal(signal.SIGTERM, self.before or signal.SIG_DFL)
+
+
+def _write(model, optimizer, step, file):
+    part = f"{file}.{os.getpid()}.tmp"
+    try:
+        with open(part, "wb") as stream:
+            torch.save(
+                {"step": step, "model": model.state_dict(), "optimizer": optimizer.state_dict()},
+                stream,
+            )
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(part, file)
+    finally:
+        if os.path.exists(part):
+            os.remove(part)
+
+
+def _mean_gradients(model, size):
+    grads = [p.grad for p in model.parameters() if p.grad is not None]
+    kinds = {grad.dtype for grad in grads}
+    for kind in sorted(kinds, key=str):
+        some = [grad for grad in grads if grad.dtype == kind]
+        flat = torch.cat([grad.reshape(-1) for grad in some])
+        dist.all_reduce(flat)
+        flat /= size
+        for grad, part in zip(some, flat.split([grad.numel() for grad in some]), strict=True):
+            grad.copy_(part.view(grad.shape))
+
+
+def fit(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    loss: Callable,
+    batch: Callable,
+    steps: int,
+    file: str | Path,
+    every: int = 50,
+) -> int:
+    alone = not dist.is_initialized()
+    rank, size = (0, 1) if alone else (dist.get_rank(), dist.get_world_size())
+    with _Asked() as asked:
+        step = 0
+        if os.path.exists(file):
+            run = torch.load(file, map_location="cpu")
+            step = run["step"]
+            model.load_state_dict(run["model"])
+            optimizer.load_state_dict(run["optimizer"])
+        if not alone:
+            tensors = [*model.parameters(), *model.buffers()]
+            theirs = [[t.detach().cpu() for t in tensors] if rank == 0 else None]
+            dist.broadcast_object_list(theirs, src=0)
+            with torch.no_grad():
+                for tensor, other in zip(tensors, theirs[0], strict=True):
+                    tensor.copy_(other)
+        if step >= steps:
+            return steps
+        stop = False
+        while not stop:
+            torch.manual_seed(step * size + rank)
+            x, y = batch(step, rank, size)
+            model.train()
+            for group in optimizer.param_groups:
+                for p in group["params"]:
+                    p.grad = None
+            model.zero_grad(set_to_none=True)
+            loss(model(x), y).backward()
+            if not alone:
+                _mean_gradients(model, size)
+            optimizer.step()
+            step += 1
+            notes = [asked.yes]
+            if not alone:
+                notes = [None] * size
+                dist.all_gather_object(notes, asked.yes)
+            stop = any(notes) or step >= steps
+            if rank == 0 and (stop or step % every == 0):
+                _write(model, optimizer, step, file)
+        if not alone:
+            dist.barrier()
+        return step
+
+
+# %% wrong="the first group's gradients alone" says=["the ranks' weights differ", "every gradient is the mean over the ranks"]
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+
+
+def fit(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    loss: Callable,
+    batch: Callable,
+    steps: int,
+    file: str | Path,
+    every: int = 50,
+) -> int:
+    file = Path(file)
+    together = dist.is_available() and dist.is_initialized()
+    rank, world_size = (dist.get_rank(), dist.get_world_size()) if together else (0, 1)
+    device = next(model.parameters()).device
+    asked = []
+
+    def save(done):
+        if rank == 0:
+            beside = file.with_name(file.name + ".part")
+            kept = {"step": done, "model": model.state_dict(), "optimizer": optimizer.state_dict()}
+            torch.save(kept, beside)
+            os.replace(beside, file)
+
+    before = signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
+    try:
+        done = 0
+        if file.exists():
+            kept = torch.load(file, map_location=device)
+            model.load_state_dict(kept["model"])
+            optimizer.load_state_dict(kept["optimizer"])
+            done = kept["step"]
+        if together:
+            with torch.no_grad():
+                for tensor in (*model.parameters(), *model.buffers()):
+                    whole = tensor.detach().clone(memory_format=torch.contiguous_format)
+                    dist.broadcast(whole, 0)
+                    tensor.copy_(whole)
+        saved = done
+        while done < steps:
+            torch.manual_seed(done * world_size + rank)
+            x, y = batch(done, rank, world_size)
+            model.train()
+            optimizer.zero_grad()
+            loss(model(x), y).backward()
+            if together:
+                for p in optimizer.param_groups[0]["params"]:
+                    if p.grad is not None:
+                        dist.all_reduce(p.grad)
+                        p.grad /= world_size
+            optimizer.step()
+            done += 1
+            note = torch.tensor(float(len(asked) > 0), device=device)
+            if together:
+                dist.all_reduce(note, dist.ReduceOp.MAX)
+            if done % every == 0:
+                save(done)
+                saved = done
+            if note > 0:
+                break
+        if saved < done:
+            save(done)
+        if together:
             dist.barrier()
         return done
     finally:
