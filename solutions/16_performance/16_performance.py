@@ -456,6 +456,7 @@ logs = {
         ("mm", 1, 20, 30),
         ("decode", 2, 10, 20),
     ],
+    "one name in two threads": [("mm", 1, 0, 5), ("step", 2, 0, 9), ("mm", 2, 1, 8)],
     "side by side": [("mul", 1, 0, 5), ("mul", 1, 5, 9), ("add", 1, 9, 30)],
     "a recursion": [("backward", 1, 0, 90), ("backward", 1, 10, 60), ("mm", 1, 20, 50)],
     "a recursion by way of another": [("call", 1, 0, 90), ("lin", 1, 10, 70), ("call", 1, 20, 50)],
@@ -1364,7 +1365,7 @@ print("equal gradients:", torch.equal(*gradients))
 # ### Exercise 16.8 — A schedule for checkpoints ★★ · 14 min · 4 points
 #
 # `checkpoint_schedule(saved)` finds the segments with the smallest peak. It gets the sizes of the
-# layers' inputs, a list of 1 to 14 integers from 0 on, and leaves it as it is.
+# layers' inputs, a list of 1 to 14 integers from 0 on, perhaps billions, and leaves it as it is.
 #
 # Return `(lengths, peak)`: a list with the number of layers in each segment, in order, so that the
 # peak is as small as possible, and that peak: the sum of all segments' first inputs, plus the
@@ -1406,18 +1407,19 @@ chains = [
 ]
 chains += [[0, 2, 0, 0, 6], [2] * 7, [13, 2, 11, 1, 7, 3, 5, 5, 3, 7, 1, 2]]
 chains += [[0, 5] * 6]  # many segments
-chains += [[n << 30 for n in (3, 2, 1, 5, 2)]]  # gigabytes
 chains += [[20, 19] + [1] * 10, [0], [0, 0, 0], [6, 0, 7, 2, 0, 0, 9, 1, 1, 4, 8, 3, 0, 5]]
 chains += [[0, 1, 3, 2, 0, 4, 1, 1]]  # the best schedule doesn't begin with the best for a part
+rounds = [chains, [[n << 30 for n in (3, 2, 1, 5, 2)]]]  # gigabytes last: there a loop may hang
 ### BEGIN HIDDEN TESTS
-chains += [[3, 1, 4, 1, 5, 9, 2, 6, 5, 3], [1] * 14, [6, 2, 9, 1, 8, 3, 7, 5, 2, 9, 1, 4]]
+rounds += [[[3, 1, 4, 1, 5, 9, 2, 6, 5, 3], [1] * 14, [6, 2, 9, 1, 8, 3, 7, 5, 2, 9, 1, 4]]]
 ### END HIDDEN TESTS
-with every_case() as case:
-    for chain in chains:
-        with case(str(chain)):
-            mine = list(chain)
-            check_schedule(checkpoint_schedule(mine), chain)
-            assert mine == chain, "the list that was handed in was changed: work on a copy"
+for chains in rounds:
+    with every_case() as case:
+        for chain in chains:
+            with case(str(chain)):
+                mine = list(chain)
+                check_schedule(checkpoint_schedule(mine), chain)
+                assert mine == chain, "the list that was handed in was changed: work on a copy"
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>

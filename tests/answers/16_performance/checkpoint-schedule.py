@@ -12,6 +12,7 @@
 #
 # - "1 to 14 integers": [5]
 # - "from 0 on": [0, 2, 0, 0, 6]
+# - "perhaps billions": gigabytes last
 
 # %% wrong="first inputs twice" breaks="the largest \"rest of a segment\"" says=["counted twice"]
 def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
@@ -433,3 +434,28 @@ def checkpoint_schedule(saved):
         if best is None or peak < best[1]:
             best = [len(s) for s in segments], peak
     return best
+
+
+# %% wrong="fills each segment up to a limit, for every limit" says=["another schedule has a smaller peak than"]
+def peak_of(saved, lengths):
+    kept, rest, start = 0, 0, 0
+    for length in lengths:
+        kept += saved[start]
+        rest = max(rest, sum(saved[start + 1 : start + length]))
+        start += length
+    return kept + rest
+
+
+def checkpoint_schedule(saved):
+    choices = []
+    for limit in range(sum(saved) + 1):  # of the rest of a segment
+        lengths, rest = [1], 0
+        for size in saved[1:]:
+            if rest + size <= limit:
+                lengths[-1] += 1
+                rest += size
+            else:
+                lengths.append(1)
+                rest = 0
+        choices.append((lengths, peak_of(saved, lengths)))
+    return min(choices, key=lambda choice: choice[1])

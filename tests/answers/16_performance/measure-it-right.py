@@ -502,3 +502,17 @@ def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
         synchronise()
         times.append(clock() - begin)
     return round(statistics.median(times), 1), max(times) - min(times)
+
+
+# %% wrong="two quantiles" says=["1 of 14 cases", "once: raised StatisticsError"]
+def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
+    for _ in range(warmup):
+        run()
+    times = []
+    for _ in range(repeats):
+        synchronise()
+        begin = clock()
+        run()
+        synchronise()
+        times.append(clock() - begin)
+    return statistics.quantiles(times, n=2)[0], max(times) - min(times)

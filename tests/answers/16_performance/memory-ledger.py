@@ -676,3 +676,39 @@ def memory_ledger(layers, batch, optimizer, itemsize):
         "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * parameters,
         "activations": sum(batch * widths[k] for k in kept) * itemsize,
     }
+
+
+# %% wrong="leaves the results to the next layer" says=["ends with tanh: activations: ReLU and tanh save their results, also where the next layer doesn't"]
+def memory_ledger(layers, batch, optimizer, itemsize):
+    widths, numbers, kept = [layers[0][1]], 0, set()
+    for k, layer in enumerate(layers):
+        if layer[0] == "linear":
+            numbers += layer[1] * layer[2] + layer[2]
+        widths.append(layer[2] if layer[0] == "linear" else widths[-1])
+        if layer[0] in ("linear", "gelu"):  # a ReLU's result is the next layer's input
+            kept.add(k)
+    parameters = numbers * itemsize
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": parameters * {"sgd": 0, "momentum": 1, "adam": 2}[optimizer],
+        "activations": sum(widths[k] for k in kept) * batch * itemsize,
+    }
+
+
+# %% wrong="the number of the first equal layer" says=["equal layers are several layers"]
+def memory_ledger(layers, batch, optimizer, itemsize):
+    widths, numbers, kept = [layers[0][1]], 0, set()
+    for layer in layers:
+        k = layers.index(layer)
+        if layer[0] == "linear":
+            numbers += layer[1] * layer[2] + layer[2]
+        widths.append(layer[2] if layer[0] == "linear" else widths[-1])
+        kept.add(k if layer[0] in ("linear", "gelu") else k + 1)
+    parameters = numbers * itemsize
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": parameters * {"sgd": 0, "momentum": 1, "adam": 2}[optimizer],
+        "activations": sum(widths[k] for k in kept) * batch * itemsize,
+    }

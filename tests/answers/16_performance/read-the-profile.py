@@ -553,3 +553,24 @@ def read_the_profile(events):
             found[outer] = (found[outer][0], found[outer][1] - (end - start))
         stack.append((name, thread, end))
     return found
+
+
+# %% wrong="each thread's dict over the one before" says=["one name in two threads: the calls of 'mm' are wrong"]
+def read_the_profile(events):
+    def of_one_thread(spans):
+        found, stack = {}, []
+        for name, _, start, end in sorted(spans, key=lambda event: (event[2], -event[3])):
+            while stack and stack[-1][1] <= start:
+                stack.pop()
+            found.setdefault(name, [0, 0])
+            found[name][0] += 1
+            found[name][1] += end - start
+            if stack:
+                found[stack[-1][0]][1] -= end - start
+            stack.append((name, end))
+        return {name: tuple(pair) for name, pair in found.items()}
+
+    result = {}
+    for thread in {event[1] for event in events}:
+        result.update(of_one_thread([event for event in events if event[1] == thread]))
+    return result

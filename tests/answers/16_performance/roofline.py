@@ -681,3 +681,49 @@ def roofline(kind, sizes, itemsize, peak, bandwidth):
         elements = 2 * places * channels + channels * kernel**2
     nbytes = elements * itemsize
     return float(flops), float(nbytes), "compute" if flops / peak > nbytes / bandwidth else "memory"
+
+
+# %% right="shapes on the device meta"
+def roofline(kind, sizes, itemsize, peak, bandwidth):
+    n, *rest = sizes
+    if kind == "linear":
+        shapes, terms = [(n, rest[0]), (rest[1], rest[0]), (n, rest[1])], rest[0]
+    elif kind == "bias":
+        shapes, terms = [tuple(sizes), (rest[0],), tuple(sizes)], 0.5
+    elif kind == "conv":
+        i, o, h, w, k = rest
+        shapes, terms = [(n, i, h, w), (o, i, k, k), (n, o, h, w)], i * k * k
+    elif kind == "depthwise":
+        c, h, w, k = rest
+        shapes, terms = [(n, c, h, w), (c, k, k), (n, c, h, w)], k * k
+    else:
+        shapes = [(n,)] * (2 if kind == "copy" else 3)
+        terms = {"copy": 0, "add": 0.5, "add_": 0.5, "axpy": 1}[kind]
+    counts = [torch.empty(shape, device="meta").numel() for shape in shapes]
+    flops, nbytes = int(2 * terms) * counts[-1], sum(counts) * itemsize
+    return flops, nbytes, ("memory", "compute")[flops / peak > nbytes / bandwidth]
+
+
+# %% wrong="a result as large as x" says=["the result has outputs channels"]
+def roofline(kind, sizes, itemsize, peak, bandwidth):
+    if kind in ("copy", "add", "add_", "axpy"):
+        (n,) = sizes
+        flops = {"copy": 0, "axpy": 2 * n}.get(kind, n)
+        elements = 2 * n if kind == "copy" else 3 * n
+    elif kind == "bias":
+        rows, columns = sizes
+        flops, elements = rows * columns, 2 * rows * columns + columns
+    elif kind == "linear":
+        batch, inputs, outputs = sizes
+        flops = 2 * batch * inputs * outputs
+        elements = batch * inputs + outputs * inputs + batch * outputs
+    elif kind == "conv":
+        batch, inputs, outputs, height, width, kernel = sizes
+        flops = 2 * batch * outputs * height * width * inputs * kernel**2
+        elements = 2 * batch * inputs * height * width + outputs * inputs * kernel**2
+    else:
+        batch, channels, height, width, kernel = sizes
+        flops = 2 * batch * channels * height * width * kernel**2
+        elements = 2 * batch * channels * height * width + channels * kernel**2
+    nbytes = elements * itemsize
+    return flops, nbytes, "compute" if flops / peak > nbytes / bandwidth else "memory"

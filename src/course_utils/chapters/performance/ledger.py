@@ -185,6 +185,12 @@ def _activation_slips(layers: Sequence[tuple], factor: int) -> dict[str, int]:
                 right(name, k) if name not in output or _reads(layers, k + 1) else set()
             ),
         ),
+        "ReLU and tanh save their results, also where the next layer doesn't ": _activations(
+            layers, lambda name, k: set() if name in output else {k}
+        ),
+        "equal layers are several layers, each with a tensor of its own": _activations(
+            layers, lambda name, k: right(name, layers.index(layers[k]))
+        ),
         "only linear layers are counted": _activations(
             layers, lambda name, k: {k} if name == "linear" else set()
         ),
@@ -278,7 +284,7 @@ def _wrong_entries(
             wrong[key].add("each element has itemsize bytes, not always 4")
         if key == "activations" and mine in _with_masks(layers, batch, itemsize):
             wrong[key].add("ReLU saves its result, not a mask with a byte for each element")
-        if key == "activations" and batch and mine * batch == truth:
+        if key == "activations" and mine == measured(layers, 1, optimizer, itemsize)[key]:
             wrong[key].add("that is for one row; the batch has more")
     sizes = {"those are elements; each has itemsize bytes"}
     sizes |= {"each element has itemsize bytes, not always 4"}

@@ -62,6 +62,8 @@ def _byte_slips(kind: str, sizes: Sequence[int], itemsize: int) -> dict[str, int
         slips["it is padded: the result is as high and wide as the image"] = (
             read + smaller * sizes[2 if kind == "conv" else 1]
         ) * itemsize
+    if kind == "conv":
+        slips["the result has outputs channels, not inputs"] = (2 * read - weights) * itemsize
     if kind == "depthwise":
         full = sizes[1] ** 2 * sizes[-1] ** 2
         slips["the weight has a kernel for each channel, not for each pair of them"] = (
@@ -117,7 +119,7 @@ MORE_SIZES: list[tuple[str, tuple[int, ...], int]] = [
     *((kind, (1,), 8) for kind in ("copy", "add", "add_", "axpy")),
     ("linear", (1, 1, 1), 4),
     ("linear", (1_000_003, 999_999, 1_000_001), 2),
-    ("axpy", (3_000_000_000_000_000_001,), 8),
+    ("axpy", (300_000_000_000_000_001,), 8),
 ]
 
 
@@ -136,9 +138,10 @@ def check_roofline(
         assert mine is not None, f"{name} is None: is there an answer yet?"
         number = isinstance(mine, Integral) and not isinstance(mine, bool)
         assert number, f"{name} is of type {type(mine).__name__}, expected an int: a whole number"
-        for words, slip in slips.items():
+        for words, slip in () if 0 in sizes else slips.items():  # with a 0 many give the same
             assert mine == truth or mine != slip or slip == truth, f"{name}: {words}"
-        assert mine == truth, f"{name} are wrong: {mine} is not what {kind} of {sizes} takes"
+        more = ": what isn't empty is still read or written" if 0 in sizes else ""
+        assert mine == truth, f"{name} are wrong: {mine} is not what {kind} of {sizes} takes{more}"
     compute, memory = right / peak, (read + written) * itemsize / bandwidth
     expected = "compute" if compute > memory else "memory"
     choice = bound in ("compute", "memory")

@@ -77,7 +77,7 @@ def run_measure(measure: Callable[..., Any], case: dict) -> dict:
     )
     counts = {name: case[name] for name in COUNTS if name in case}
     found = timed(pretend, *counts.values())
-    timed(PretendDevice([10_000]), 0, 1)  # what is kept of this one shows in the next
+    timed(PretendDevice([10_000]), 0, 2)  # what is kept of this one shows in the next
     second = timed(again, **counts)
     left = pretend.idle_from > pretend.now
     same = repr(found) == repr(second)
