@@ -1993,3 +1993,40 @@ class FolderDataset(Dataset):
 
 def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
+
+
+# %% right="os.scandir, bytes first, a warning whose words differ each time"
+import io
+import os
+
+
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("skip", "raise"):
+            raise ValueError("on_error is 'raise' or 'skip'")
+        self.root, self.transform, self.on_error = os.fspath(root), transform, on_error
+        self.classes = sorted(entry.name for entry in os.scandir(root) if entry.is_dir())
+        self.names = []
+        for label, folder in enumerate(self.classes):
+            entries = [entry for entry in os.scandir(os.path.join(root, folder)) if entry.is_file()]
+            names = sorted(entry.name for entry in entries)
+            self.names += [(n, label) for n in names if n.lower().endswith((".jpg", ".jpeg"))]
+
+    def __len__(self):
+        return len(self.names)
+
+    def __getitem__(self, index):
+        name, label = self.names[index]
+        try:
+            with open(os.path.join(self.root, self.classes[label], name), "rb") as file:
+                image = Image.open(io.BytesIO(file.read())).convert("RGB")
+        except Exception as error:
+            words = f"{name} can't be decoded ({error!r})"  # with the address of the BytesIO
+            if self.on_error == "skip":
+                return warnings.warn(words, stacklevel=2)
+            raise OSError(words) from error
+        return (image if self.transform is None else self.transform(image)), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)

@@ -92,6 +92,18 @@ def _copy(value):
     return value.clone() if isinstance(value, torch.Tensor) else value
 
 
+def _why_raised(error: Exception, items: list, kept: list) -> str:
+    """What a call that raised may have met."""
+    if not kept:
+        return " (no item is left: return None)"
+    if len(kept) < len(items) and "NoneType" in str(error):
+        return " (an item is None: leave those out first)"
+    sizes = [tuple(image.shape[1:]) for image, _ in kept]
+    if (max(h for h, _ in sizes), max(w for _, w in sizes)) not in sizes:
+        return " (no image has both the largest height and the largest width: take each by itself)"
+    return ""
+
+
 def _why_boxes(found, right: torch.Tensor) -> str:
     fits = getattr(found, "shape", None) == right.shape and found.dtype == torch.float64
     digits = fits and right.dtype == torch.float64 and same_values(found, right.float().double())
@@ -120,9 +132,14 @@ def _why_padding(found, kept: list, right: torch.Tensor) -> str:
 
 def check_batch(collate_boxes, items, what):
     tensors = [tensor for item in items if item is not None for tensor in item]
-    with forbid_changes(*tensors):
-        batch = collate_boxes(items)
     kept = [item for item in items if item is not None]
+    with forbid_changes(*tensors):
+        try:
+            batch = collate_boxes(items)
+        except (TypeError, ValueError, IndexError, AttributeError, RuntimeError) as error:
+            why = _why_raised(error, items, kept)
+            words = f"{what}: raised {type(error).__name__}: {error}{why}"
+            raise AssertionError(words) from None
     if not kept:
         assert batch is None, f"{what}: with no item left it is None, not {batch!r}"
         return

@@ -76,7 +76,11 @@ def check_frames(run, seconds, rate, frames, segments):
         "seconds * rate was rounded up": middles(max(1, cut + (cut < seconds * rate)), segments),
     }
     hints = [words for words, slip in slips.items() if list(middle) == slip]
-    hint = hints[0] if len(hints) == 1 else "the middle frames, of two the earlier"
+    hint = "an empty segment holds the frame at which it begins, ⌊kF/K⌋"
+    hint = hint if frames < segments else "the middle frames, of two the earlier"
+    hint = hints[0] if len(hints) == 1 else hint
+    below = any(frame < 0 for frame in middle)
+    hint = "frames count from 0, and a clip has at least 1" if below else hint
     check_equal(middle, right, f"for testing, {frames} frames in {segments}", hint)
     seen = [set() for _ in wanted]
     for seed in range(40):

@@ -103,7 +103,11 @@ def check_many(merge_statistics):
     """Counts whose product is beyond int64, as those of a few million photographs are."""
     n = 10**10 + 777  # float32 has no such number
     one, two = ((n, torch.tensor([x]).double(), torch.tensor([y]).double()) for x, y in COUNTED)
-    found = merge_statistics(one, two)
+    try:
+        found = merge_statistics(one, two)
+    except (OverflowError, RuntimeError) as error:
+        words = "n_a times n_b is more than int64 holds: divide by n first"
+        raise AssertionError(f"raised {type(error).__name__}: {error} ({words})") from None
     right = 2 * n, torch.tensor([2.0]).double(), torch.tensor([10.0 + 2 * n], dtype=torch.float64)
     check_triple(found, right, "merged")
     why = "right to some digits: is all of it float64, the counts as well?"
@@ -145,6 +149,8 @@ def check_triple(found, right, what, images=()):
     why = "the images are counted; count their pixels" if found[0] == len(images) > 1 else why
     last = len(images) > 1 and found[0] == images[-1][0].numel()
     why = "the last image's alone" if last else why
+    if len(images) > 1 and right[0] - found[0] == images[0][0].numel():
+        why = "the first image is left out: what comes from a generator comes once"
     check_equal(found[0], right[0], f"{what}: the count of pixels for each channel", why)
     means = torch.stack([image.double().mean((1, 2)) for image in images]) if images else None
     slip = means is not None and isinstance(found[1], torch.Tensor)
@@ -196,6 +202,8 @@ def _why_spread(found, right, images) -> str:
     """What a wrong S looks like, or whether it is a matter of rounding."""
     if not _fits(found, right[2]) or not images:
         return ""
+    if bool((found.isnan() & ~right[2].isnan()).any()):
+        return "NaN, though the pixels are numbers: of one pixel n − 1 is 0, and 0 / 0 is NaN"
     far = bool((right[1] ** 2 * right[0] > 1e10 * right[2]).any())
     close = torch.allclose(found, right[2], rtol=1e-2)
     if far or close or not bool(found.isfinite().all()):

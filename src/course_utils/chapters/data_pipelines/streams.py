@@ -385,15 +385,16 @@ def check_resumed(stream, resumed, n, batch_size, seed, workers, stop, count, ho
         where = {whole.index(rest[0]) - stop} if rest[0] in whole else set()
         assert whole[begin] != rest[0] or begin == stop, "it began the epoch again"
         for ahead in where:
-            fetched = "count what came out, not what workers had fetched" if ahead > 0 else ""
-            assert ahead <= 0, f"batches are lost ({ahead}): {fetched}"
-            assert ahead >= 0, f"batches come twice ({-ahead})"
+            why = "count what came out, not what workers had fetched"
+            why = why if workers else "count each batch that came out; a break ends no epoch"
+            assert ahead <= 0, f"batches are lost ({ahead}): {why}"
+            why = ": is the order of an epoch drawn from its number?" * (ahead == -per_epoch)
+            assert ahead >= 0, f"batches come twice ({-ahead}){why}"
         assert where, "it continues in another order than the loader that was stopped"
     check_equal(rest, right, f"the {count} batches after the stop")
     items = sum(len(batch) for batch in right)
     read = found["read"]
-    assert workers or read <= items, (
-        f"{read} items were read for {items}: don't read what is skipped"
-    )
+    words = f"{read} items were read for {items}: don't read what is skipped"
+    assert workers or read <= items, words
     check_equal(found["running"], 0, "workers that still run after a for was left by break")
     check_equal(found["workers left"], 0, "workers that outlive their loader")

@@ -132,7 +132,8 @@ def run_shard(shard_iterable, source: list, world: int, workers: int, before: bo
                 num_workers=workers,
                 collate_fn=lambda item: (getattr(get_worker_info(), "id", 0), item),
             )
-            found.append([[*loader], [*loader]])
+            told = _told if workers else iter
+            found.append([[*told(loader)], [*told(loader)]])
     assert given == list(source), "the list was changed: a stream only reads it"
     items = [item for epochs in found for pairs in epochs for _, item in pairs]
     arrays = [item for item in items if isinstance(item, (list, np.ndarray, torch.Tensor))]
@@ -166,12 +167,15 @@ def check_shares(run, count, world, workers, before=False, kinds=""):
     foreign = sorted(set(items) - set(source), key=repr)
     why = ": each stream keeps the list that it was made with" if "an item" in str(foreign) else ""
     assert not foreign, f"{foreign[:3]} aren't items of the list{why}"
-    parts = {"lost": there - items, "more than once": items - there}
+    wrong = {"lost": there - items, "more than once": items - there}
     words = [
-        f"{name} {sorted(part.elements(), key=repr)[:6]}" for name, part in parts.items() if part
+        f"{name} {sorted(part.elements(), key=repr)[:6]}" for name, part in wrong.items() if part
     ]
     same = len(there) > 1 and any(a and a == b for a, b in itertools.pairwise(first))
     why = ": two ranks read the same part; each stream keeps its own rank" if same else ""
+    parts = [[[x for w, x in rank if w == worker] for worker in range(workers)] for rank in first]
+    if any(part[1:] and part[0] and part.count(part[0]) == workers for part in parts):
+        why = ": a rank's workers read the same; ask get_worker_info() in __iter__, at each loop"
     assert not words, f"of the items {source}: {', '.join(words)}{why}"
     shares = [
         [item for w, item in rank if w == worker]
