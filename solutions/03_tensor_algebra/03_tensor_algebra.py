@@ -920,7 +920,8 @@ allowed = (
 others = (
     "einsum outer ger inner tensordot kron linear diff dot vdot mv mm bmm "
     "float double half bfloat16 int short bool type to type_as "
-    "unsqueeze view view_as reshape expand squeeze flatten unflatten clone contiguous"
+    "unsqueeze view view_as reshape expand squeeze flatten unflatten clone contiguous "
+    "t transpose permute swapaxes swapdims movedim moveaxis adjoint"
 )  # these end in operators above
 out = "tolist item numpy unbind storage untyped_storage __array__ __dlpack__ __int__ __index__"
 out += " __bool__ __float__ __contains__ __format__ tensor as_tensor"

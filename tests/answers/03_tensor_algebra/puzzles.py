@@ -1211,3 +1211,23 @@ puzzles = {
         (((torch.arange(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1) @ x
     ),
 }
+
+
+# %% wrong="t() in place of .T" breaks="other functions of PyTorch" says=["outer: t ran, which is not allowed here"]
+index = torch.arange
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: (y[:, None] * x).t(),
+    "running sum": lambda x: (index(len(x))[:, None] >= index(len(x))) * 1 @ x,
+    "differences": lambda x: x - (index(len(x))[:, None] == index(len(x)) + 1) * 1 @ x,
+    "reverse": lambda x: (index(len(x))[:, None] + index(len(x)) == len(x) - 1) * 1 @ x,
+    "roll": lambda x, k: ((index(len(x))[:, None] - k) % len(x) == index(len(x))) * 1 @ x,
+    "pad to": lambda x, n: (index(n)[:, None] == index(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * index(n) // (n - 1),
+    "bucketize": lambda x, bounds: (x[:, None] >= bounds) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (index(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (index(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
+    ),
+}
