@@ -431,7 +431,7 @@ def unequal_shards(gradient, count):
     return (flat[:-1] / max(count, 1)).view(gradient.shape).to(gradient.dtype)
 
 
-# %% wrong="the count in the gradient's dtype, all else in float64" breaks="Few dtypes can count so far" says=["counts [257, 770], torch.bfloat16", "counts [2049, 6150], torch.float16"]
+# %% wrong="the count in the gradient's dtype, all else in float64" breaks="also with millions of samples" says=["counts [257, 770], torch.bfloat16", "counts [2049, 6150], torch.float16"]
 def unequal_shards(gradient, count):
     sums = torch.zeros(gradient.numel() + 1, dtype=torch.float64, device=gradient.device)
     number = gradient.new_tensor(count)
