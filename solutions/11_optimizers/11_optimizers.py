@@ -462,7 +462,7 @@ print("zeros:", second_step(False))
 # every group whose `.grad` isn't None.
 #
 # - A group has its own options. Between two steps a group's options may change, as schedulers do
-#   it.
+#   it; they also add one of their own, `initial_lr`.
 # - Keep the buffers in `self.state`, so that `state_dict()` carries them. `.grad` stays as it is.
 # - `step(closure)` calls the closure once, with gradients enabled, and returns its loss; without
 #   one it returns `None`.
@@ -531,7 +531,8 @@ class Sgd(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            options = {name: value for name, value in group.items() if name != "params"}
+            names = "lr", "momentum", "dampening", "weight_decay", "nesterov"
+            options = {name: group[name] for name in names}
             for p in group["params"]:
                 if p.grad is not None:
                     buffer = self.state[p].get("buffer")
@@ -1366,7 +1367,7 @@ print(len(caught), "warning:", str(caught[0].message)[:68])
 
 
 # %% nbgrader={"grade_id": "try-schedules", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.optimizers import RATE_CASES, check_rates, machine_rates
+from course_utils.chapters.optimizers import RATE_CASES, check_rates, machine_rates, rounded
 
 # %% nbgrader={"grade_id": "schedules", "solution": true}
 rates = {
@@ -1409,7 +1410,7 @@ reasons = {
     "chained": "both factors at once; when the constant's steps are over, its 0.5 is taken back",
     "sequential": "the second begins at the milestone, from the base rate, with its own count",
 }
-check_predictions(rates, {name: machine_rates(name) for name in reasons}, reasons)
+check_predictions(rounded(rates), {name: machine_rates(name) for name in reasons}, reasons)
 
 
 # %% nbgrader={"grade_id": "schedules-check-2", "grade": true, "points": 2}

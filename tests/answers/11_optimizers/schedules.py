@@ -681,3 +681,78 @@ def schedules(base, warmup, total, floor=0.0):
     up = [base * (k + 1) / warmup for k in range(warmup)]
     down = [floor + (base - floor) * (1 + math.cos(math.pi * k / n)) / 2 for k in range(n)]
     return [round(r, 6) for r in up + down]
+
+
+# %% wrong="one list for equal arguments" judge="passes" says=["once its first list was emptied"]
+import functools
+import math
+
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+
+@functools.cache
+def schedules(base: float, warmup: int, total: int, floor: float = 0.0) -> list[float]:
+    n = total - warmup
+    rise = [base * (t + 1) / warmup for t in range(warmup)]
+    return rise + [floor + (base - floor) * (1 + math.cos(math.pi * k / n)) / 2 for k in range(n)]
+
+
+# %% right="the machine's rates, unrounded, and squares of half a cosine"
+import math
+import warnings
+
+
+def _used(make, steps, losses=None, early=False):
+    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
+    scheduler, found = make(optimizer), []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for step in range(steps):
+            if early:
+                scheduler.step()
+            found.append(float(optimizer.param_groups[0]["lr"]))
+            optimizer.step()
+            if losses is not None:
+                scheduler.step(losses[step])
+            elif not early:
+                scheduler.step()
+    return found
+
+
+_s = torch.optim.lr_scheduler
+
+
+def _both(o):
+    return [_s.ConstantLR(o, 0.5, total_iters=2), _s.ExponentialLR(o, 0.5)]
+
+
+rates = {
+    "multistep": _used(lambda o: _s.MultiStepLR(o, [2, 3], gamma=0.5), 5),
+    "multistep, old order": _used(lambda o: _s.MultiStepLR(o, [2, 3], gamma=0.5), 5, early=True),
+    "warm-up": _used(lambda o: _s.LinearLR(o, start_factor=0.25, total_iters=3), 5),
+    "cosine": _used(lambda o: _s.CosineAnnealingLR(o, T_max=2), 6),
+    "plateau": _used(
+        lambda o: _s.ReduceLROnPlateau(o, factor=0.5, patience=1), 6, [5, 4, 4, 4, 4, 3]
+    ),
+    "chained": _used(lambda o: _s.ChainedScheduler(_both(o)), 5),
+    "sequential": _used(lambda o: _s.SequentialLR(o, _both(o), milestones=[2]), 5),
+}
+
+
+def schedules(base: float, warmup: int, total: int, floor: float = 0.0) -> list[float]:
+    found = []
+    for t in range(total):
+        if t < warmup:
+            found.append(base * ((t + 1) / warmup))
+        else:
+            share = math.cos(math.pi * (t - warmup) / (total - warmup) / 2) ** 2
+            found.append(share * base + (1 - share) * floor)
+    return found

@@ -47,7 +47,7 @@ class Sgd(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            options = {k: v for k, v in group.items() if k != "params"}
+            options = {k: v for k, v in group.items() if k not in ("params", "initial_lr")}
             for p in group["params"]:
                 if p.grad is not None:
                     new, self.state[p]["b"] = sgd_family(
@@ -185,7 +185,7 @@ class Sgd(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            options = {k: v for k, v in group.items() if k != "params"}
+            options = {k: v for k, v in group.items() if k not in ("params", "initial_lr")}
             for p in group["params"]:
                 if p.grad is not None:
                     new, self.buffers[p] = sgd_family(p, p.grad, self.buffers.get(p), **options)
@@ -203,7 +203,7 @@ class Sgd(torch.optim.Optimizer):
     def step(self, closure=None):
         loss = closure() if closure is not None else None
         for group in self.param_groups:
-            options = {k: v for k, v in group.items() if k != "params"}
+            options = {k: v for k, v in group.items() if k not in ("params", "initial_lr")}
             for p in group["params"]:
                 if p.grad is not None:
                     new, self.state[p]["b"] = sgd_family(
@@ -264,7 +264,7 @@ class Sgd(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            options = {k: v for k, v in group.items() if k != "params"}
+            options = {k: v for k, v in group.items() if k not in ("params", "initial_lr")}
             for p in group["params"]:
                 if p.grad is not None:
                     p, self.state[p]["b"] = sgd_family(p, p.grad, self.state[p].get("b"), **options)
@@ -292,7 +292,7 @@ class Sgd(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            options = {k: v for k, v in group.items() if k != "params"}
+            options = {k: v for k, v in group.items() if k not in ("params", "initial_lr")}
             for p in group["params"]:
                 grad = torch.zeros_like(p) if p.grad is None else p.grad
                 new, self.state[p]["b"] = sgd_family(p, grad, self.state[p].get("b"), **options)
@@ -586,7 +586,7 @@ class Sgd(torch.optim.Optimizer):
             for p in group["params"]:
                 if p.grad is None or not p.grad.any():
                     continue
-                options = {k: v for k, v in group.items() if k != "params"}
+                options = {k: v for k, v in group.items() if k not in ("params", "initial_lr")}
                 new, b = sgd_family(p, p.grad, self.state[p].get("b"), **options)
                 p.copy_(new)
                 self.state[p]["b"] = b
@@ -607,7 +607,9 @@ class Sgd(torch.optim.Optimizer):
         defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
         super().__init__(params, {**defaults, **options})
         self.options = {
-            id(group["params"][0]): {k: v for k, v in group.items() if k != "params"}
+            id(group["params"][0]): {
+                k: v for k, v in group.items() if k not in ("params", "initial_lr")
+            }
             for group in self.param_groups
         }
 
@@ -653,7 +655,7 @@ class Sgd(torch.optim.Optimizer):
                 if p.grad is None:
                     continue
                 options = {
-                    **{k: v for k, v in group.items() if k != "params"},
+                    **{k: v for k, v in group.items() if k not in ("params", "initial_lr")},
                     "momentum": self.defaults["momentum"],
                 }
                 new, b = sgd_family(p, p.grad, self.state[p].get("b"), **options)
@@ -686,7 +688,7 @@ class Sgd(torch.optim.Optimizer):
             for p in group["params"]:
                 if p.grad is None:
                     continue
-                options = {k: v for k, v in group.items() if k != "params"}
+                options = {k: v for k, v in group.items() if k not in ("params", "initial_lr")}
                 new, b = sgd_family(p, p.grad, self.state[p].get("b"), **options)
                 p.data = new
                 self.state[p]["b"] = b
@@ -717,7 +719,7 @@ class Sgd(torch.optim.Optimizer):
             for p in group["params"]:
                 if p.grad is None:
                     continue
-                options = {k: v for k, v in group.items() if k != "params"}
+                options = {k: v for k, v in group.items() if k not in ("params", "initial_lr")}
                 new, b = sgd_family(p, p.grad, self.state[p].get("b"), **options)
                 p.copy_(new)
                 self.state[p]["b"] = b
@@ -948,7 +950,7 @@ class Sgd(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            options = {k: v for k, v in group.items() if k != "params"}
+            options = {k: v for k, v in group.items() if k not in ("params", "initial_lr")}
             for p in group["params"]:
                 if p.grad is not None:
                     new, self.state[p]["buffer"] = sgd_family(
@@ -986,7 +988,7 @@ class Sgd(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            options = {k: v for k, v in group.items() if k != "params"}
+            options = {k: v for k, v in group.items() if k not in ("params", "initial_lr")}
             for p in group["params"]:
                 if p.grad is not None and (group["momentum"] or p.grad.any()):
                     new, self.state[p]["buffer"] = sgd_family(
@@ -1024,7 +1026,7 @@ class Sgd(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            options = {k: v for k, v in group.items() if k != "params"}
+            options = {k: v for k, v in group.items() if k not in ("params", "initial_lr")}
             for p in group["params"]:
                 if p.grad is not None:
                     new, self.state[id(p)]["buffer"] = sgd_family(
@@ -1062,7 +1064,7 @@ class Sgd(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups[:1]:
-            options = {k: v for k, v in group.items() if k != "params"}
+            options = {k: v for k, v in group.items() if k not in ("params", "initial_lr")}
             for p in group["params"]:
                 if p.grad is not None:
                     new, self.state[p]["buffer"] = sgd_family(
@@ -1100,7 +1102,7 @@ class Sgd(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            options = {k: v for k, v in group.items() if k != "params"}
+            options = {k: v for k, v in group.items() if k not in ("params", "initial_lr")}
             for p in group["params"]:
                 if p.grad is None:
                     break
@@ -1349,7 +1351,7 @@ class Sgd(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            options = {name: value for name, value in group.items() if name != "params"}
+            options = {name: value for name, value in group.items() if name in self.defaults}
             for p in group["params"]:
                 if p.grad is not None:
                     new, buffer = sgd_family(p, p.grad, None, **options)
@@ -1793,4 +1795,34 @@ class Sgd(torch.optim.Optimizer):
                 p.copy_(new)
                 if buffer is not None:
                     state["buffer"] = buffer
+        return loss
+
+
+# %% wrong="hands on every option of a group" says=["unexpected keyword argument 'initial_lr'"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * d, None
+    buffer = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+    return p - lr * (d + momentum * buffer if nesterov else buffer), buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr: float, **options) -> None:
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {name: value for name, value in group.items() if name != "params"}
+            for p in group["params"]:
+                if p.grad is not None:
+                    state = self.state[p]
+                    new, state["buffer"] = sgd_family(p, p.grad, state.get("buffer"), **options)
+                    p.copy_(new)
         return loss

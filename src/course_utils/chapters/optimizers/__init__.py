@@ -36,7 +36,12 @@ from course_utils.chapters.optimizers.range_test import (
     check_settles,
     run_range,
 )
-from course_utils.chapters.optimizers.schedules import RATE_CASES, check_rates, machine_rates
+from course_utils.chapters.optimizers.schedules import (
+    RATE_CASES,
+    check_rates,
+    machine_rates,
+    rounded,
+)
 from course_utils.chapters.optimizers.steps import (
     SGD_CASES,
     check_sgd_run,

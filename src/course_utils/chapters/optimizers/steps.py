@@ -222,6 +222,7 @@ def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, slip="", **optio
             optimizer.add_param_group({"params": [late]})
         if step == 5 and slip not in ("the first rate", "the defaults"):
             for group in optimizer.param_groups:
+                group["initial_lr"] = group["lr"]  # as a scheduler notes it
                 group["lr"] /= 1 if slip == "the defaults' rate" else 2
                 if group["momentum"] and slip != "the defaults' momentum":
                     group["momentum"] /= 2
