@@ -1270,3 +1270,25 @@ def state_dict_surgery(model, checkpoint):
         "missing": missing,
         "unexpected": unexpected,
     }
+
+
+# %% wrong="assigns to .data" says=["have other memory (.data = …?)"]
+def state_dict_surgery(model: nn.Module, checkpoint: dict[str, torch.Tensor]) -> dict:
+    own = model.state_dict(keep_vars=True)
+    renamed = {}
+    for name, tensor in checkpoint.items():
+        while name not in own and name.startswith(("module.", "_orig_mod.")):
+            name = name.split(".", 1)[1]
+        renamed[name] = tensor
+    fits = {n: t for n, t in renamed.items() if n in own and t.shape == own[n].shape}
+    if not fits:
+        raise ValueError("nothing can be loaded")
+    for name, tensor in fits.items():
+        mine = own[name]
+        mine.data = tensor.detach().clone().to(device=mine.device, dtype=mine.dtype)
+    return {
+        "loaded": list(fits),
+        "mismatched": [n for n in renamed if n in own and n not in fits],
+        "missing": [n for n in own if n not in renamed],
+        "unexpected": [n for n in renamed if n not in own],
+    }

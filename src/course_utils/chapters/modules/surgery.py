@@ -66,13 +66,18 @@ def _ids(model: nn.Module) -> list[int]:
     return [id(tensor) for tensor in (*model.parameters(), *model.buffers())]
 
 
+def _places(model: nn.Module) -> list[int]:
+    """Where in memory the model's tensors lie."""
+    return [tensor.data_ptr() for tensor in (*model.parameters(), *model.buffers())]
+
+
 def run_surgery(
     state_dict_surgery: Callable, small_net: type[nn.Module], kind: str, checkpoint: dict
 ) -> dict:
     """The report, or the error; the state afterwards; and what may have changed besides."""
     model, given = _target(small_net, kind), dict(checkpoint)
     objects, copies = _ids(model), {name: t.detach().clone() for name, t in given.items()}
-    flags = [t.requires_grad for t in given.values()]
+    places, flags = _places(model), [t.requires_grad for t in given.values()]
     watch = forbid_side_effects(model, but=("mode", "requires_grad", "values", "names")).__enter__()
     found = {"error": "", "report": None}
     try:
@@ -102,7 +107,7 @@ def run_surgery(
         copies[n].dtype == checkpoint[n].dtype and torch.equal(copies[n], checkpoint[n])
         for n in given
     )
-    found["objects"] = objects == _ids(model)
+    found["objects"], found["places"] = objects == _ids(model), places == _places(model)
     found["free"] = [p.requires_grad for p in model.parameters()]
     found["modes"] = [module.training for module in model.modules()]
     theirs = {t.untyped_storage().data_ptr() for t in given.values()}
@@ -195,6 +200,7 @@ def check_besides(trial, small_net, kind, checkpoint, fails=False):
     assert not found["besides"], "; ".join(found["besides"])
     shared = ", ".join(found["shared"])
     assert not shared, f"{shared}: in the checkpoint's memory now; copy the numbers"
+    assert found["places"], "the model's tensors have other memory (.data = …?): copy into the old"
 
 
 def check_prefixes(check_report, small_net, case):
