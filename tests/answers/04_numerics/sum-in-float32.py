@@ -715,3 +715,35 @@ def sum_in_float32(x, how, memory={}):
         t = n
     memory[x.shape[1]] = e
     return t
+
+
+# %% wrong="compares total and row with their signs" says=["of -1e8 and 199 times -1"]
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 2**24,
+    "a loop over 2**25 ones, float64": 2**25,
+    "pairwise over 2**25 ones, float32": 2**25,
+    "a loop over 1000 ones, bfloat16": 256,
+    "a loop over 3000 ones, float16": 2048,
+}
+
+
+def sum_in_float32(x: torch.Tensor, how: str) -> torch.Tensor:
+    total = x.new_zeros(x.shape[1])
+    if how == "naive":
+        for row in x:
+            total = total + row
+        return total
+    if how == "pairwise":
+        if len(x) == 0:
+            return total
+        while len(x) > 1:
+            half = len(x) // 2
+            x = torch.cat([x[:half] + x[half : 2 * half], x[2 * half :]])
+        return x[0]
+    missing = torch.zeros_like(total)
+    for row in x:
+        new = total + row
+        lost = torch.where(total >= row, (total - new) + row, (row - new) + total)
+        missing = missing + lost
+        total = new
+    return total + missing
