@@ -46,6 +46,8 @@ def check_sum_corners(answer: Answer, case: every_case, column: torch.Tensor) ->
     check_sum_error(answer, case, apart, "of columns that have little in common")
     many = 64 * torch.cat([column[:1], column[1:].repeat(600, 1)])
     check_sum_error(answer, case, many, "= [64e8, 64, 64, …], of 3001 rows")
+    deep = -torch.cat([column[:1], column[1:2].expand(199, 1)])
+    check_sum_error(answer, case, deep, "of -1e8 and 199 times -1")
     with case("small numbers, right after a large sum"):
         for how in ("naive", "pairwise", "compensated"):
             answer(column, how)
