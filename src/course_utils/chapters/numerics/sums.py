@@ -195,13 +195,9 @@ def check_covariance_way(
         with case(f"{name}, {'with' if len(given) == 2 else 'without'} weights"):
             _, names, changed, _ = calls("covariance", *given)
             check_rules(names, changed, "cov", "corrcoef")
-            found = gradient("covariance", *given)
-            right, cut = (
-                gradient_of(partial(_covariance, fixed=fixed), *given) for fixed in (False, True)
-            )
-            found, right, cut = (
-                [a] if isinstance(a, torch.Tensor) else a for a in (found, right, cut)
-            )
+            kinds = [partial(_covariance, fixed=fixed) for fixed in (False, True)]
+            slopes = gradient("covariance", *given), *(gradient_of(f, *given) for f in kinds)
+            found, right, cut = ([a] if isinstance(a, torch.Tensor) else a for a in slopes)
             names = "the gradient by x", "the gradient by the weights"
             for what, slope, truth, wrong in zip(names, found, right, cut, strict=False):
                 words = f"{what} is not finite: is there a root of a weight that is 0?"

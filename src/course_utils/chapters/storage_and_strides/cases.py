@@ -45,15 +45,15 @@ def tensors_to_view() -> list[Tensor]:
 def notes_to_view() -> list[tuple]:
     """Size, stride, new size, and the strides of the view; None where PyTorch makes none."""
     found = []
-    for x in tensors_to_view():
-        for new_size in _sizes_of(x):
-            try:
-                truth = x.view(new_size).stride()
-            except RuntimeError:
-                truth = None
-            found.append((tuple(x.shape), x.stride(), new_size, truth, "PyTorch's own view"))
+    asked = [(x, new_size) for x in tensors_to_view() for new_size in _sizes_of(x)]
     # All of them refuse no slip that these let through, and each is a call that the judge makes.
-    return found[2::4]
+    for x, new_size in asked[2::4]:
+        try:
+            truth = x.view(new_size).stride()
+        except RuntimeError:
+            truth = None
+        found.append((tuple(x.shape), x.stride(), new_size, truth, "PyTorch's own view"))
+    return found
 
 
 def _sizes_of(x: Tensor) -> list[tuple[int, ...]]:
