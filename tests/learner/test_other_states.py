@@ -1,5 +1,7 @@
 """One call in other states: each of them finds the slip that it is for, and right answers pass."""
 
+import functools
+
 import pytest
 import torch
 
@@ -39,6 +41,9 @@ def keeps(x):
     return KEPT.expand(2, 3)
 
 
+remembered = functools.cache(center)
+
+
 SLIPS = {
     "no_grad": asks_for_gradients,
     "inference_mode": asks_for_inference,
@@ -46,6 +51,7 @@ SLIPS = {
     "old_gradient": empties,
     "inside_a_graph": asks_whether_a_leaf,
     "result_overwritten": keeps,
+    "other_numbers": lambda x: remembered(x).clone(),
 }
 
 
@@ -86,6 +92,30 @@ def test_an_argument_whose_storage_is_gone_is_told_and_not_read(slip, x):
         check_states(frees, x, what="center(x)")
 
 
+@pytest.mark.parametrize("right", [torch.sum, torch.unique, lambda x: x.sum().item()])
+@pytest.mark.parametrize("x", [torch.arange(4.0), torch.arange(4), torch.tensor([True, False])])
+def test_a_result_that_no_order_changes_is_other_with_other_numbers(right, x):
+    with pytest.raises(AssertionError, match="had other numbers the first time gives"):
+        check_states(functools.cache(right), x, what="f(x)", but=["result_overwritten"])
+
+
+def test_other_numbers_may_be_refused():
+    def one_apart(x):
+        assert bool((x.diff() == 1).all()), "not 1 apart"
+        return x[-1] - x[0]
+
+    assert check_states(one_apart, torch.arange(4.0), what="f(x)") == 3
+
+
+def test_without_other_numbers_there_is_no_call_more():
+    def calls_of(x):
+        calls = []
+        check_states(lambda x: x + len(calls) * 0 if calls.append(1) is None else x, x, what="f")
+        return len(calls)
+
+    assert calls_of(torch.zeros(3)) + 2 == calls_of(torch.arange(3.0))
+
+
 def test_a_state_may_be_left_out(x):
     check_states(asks_for_inference, x, what="center(x)", but=["inference_mode"])
 
@@ -100,6 +130,7 @@ def test_a_state_may_be_left_out(x):
             "inside torch.no_grad() changes the caller's grad mode",
         ),
         (lambda x: center(x.float()) if x.is_contiguous() else [center(x), 0], "2 values, and 1"),
+        (lambda x: KEPT.copy_(center(x).detach()), "changes the result of the first time"),
         (lambda x: x.is_contiguous(), "gives False, and True without"),
         (lambda x: 1.0 if x.is_contiguous() else float("nan"), "gives nan, and 1.0 without"),
         (lambda x: x if x.is_contiguous() else x.double(), "gives a torch.float64 of shape (2, 3)"),

@@ -1,9 +1,9 @@
-"""One call in other states: gradients off, gaps in memory, an old gradient."""
+"""One call in other states: gradients off, gaps in memory, the tensors of another call."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import torch
@@ -39,6 +39,10 @@ STATES = {
     "result_overwritten": (
         "a second time, after the first result was set to zero",
         "what is kept between two calls is the caller's to change: make the result anew",
+    ),
+    "other_numbers": (
+        "a second time with the same tensors, which had other numbers the first time",
+        "a tensor's numbers can change between two calls: make each result anew",
     ),
 }
 
@@ -79,6 +83,9 @@ def check_states(
             continue
         where, because = STATES[name]
         given, before = _arguments(name, arguments), tree_map(_copy, arguments)
+        earlier = _called_with_others(function, given) if name == "other_numbers" else []
+        if earlier is None:
+            continue
         layouts = [layout_of(one) for one in _tensors(given)]
         if name == "result_overwritten":
             for leaf in _tensors(plain):
@@ -94,6 +101,8 @@ def check_states(
             raise AssertionError(f"{words} ({because})") from error
         wrong = "changes the caller's grad mode" if switched else ""
         wrong = wrong or _changed(name, given, before, layouts) or _difference(result, kept)
+        if not all(same_values(one.detach(), copy) for one, copy in earlier):
+            wrong = wrong or "changes the result of the first time"
         if wrong:
             raise AssertionError(f"{what} {where} {wrong} ({because})")
     return kept
@@ -128,6 +137,37 @@ def _arguments(name: str, arguments: tuple) -> tuple:
         return value
 
     return tree_map(change, arguments)
+
+
+def _called_with_others(function: Callable[..., Any], given: tuple) -> list | None:
+    """Call a function with these tensors while they hold other numbers.
+
+    It may refuse them, and what it gives for them is not compared.
+
+    Returns:
+        Tensors of the result that are no views of the arguments, each with a copy; ``None``, and no
+        call, where the other numbers are the same.
+    """
+    held = [(one.detach(), one.detach().clone()) for one in _tensors(given)]
+    for one, numbers in held:
+        one.copy_(_other_numbers(numbers))
+    if all(same_values(one, numbers) for one, numbers in held):
+        return None
+    result = None
+    with suppress(Exception):
+        result = function(*given)
+    for one, numbers in held:
+        one.copy_(numbers)
+    mine = {one.untyped_storage().data_ptr() for one, _ in held}
+    own = (one for one in _tensors(result) if one.untyped_storage().data_ptr() not in mine)
+    return [(one, _copy(one)) for one in own]
+
+
+def _other_numbers(numbers: Tensor) -> Tensor:
+    """Floats in another order and smaller; of integers and booleans, which may index, the first."""
+    if numbers.is_floating_point() or numbers.is_complex():
+        return numbers.flatten().roll(1).view_as(numbers) * 0.75
+    return numbers.flatten()[:1] if numbers.numel() else numbers
 
 
 def _with_gaps(value: Tensor) -> Tensor:

@@ -167,7 +167,7 @@ def pick_logits_by_index(logits, labels):
     return logits.data[rows, labels]
 
 
-# %% wrong="keeps scores by the tensors they came from" says=["the same tensors, with other numbers, gave the old result"]
+# %% wrong="keeps scores by the tensors they came from" says=["which had other numbers the first time gives other values"]
 import functools
 
 
@@ -181,7 +181,7 @@ def pick_logits_by_index(logits, labels):
     return logits[torch.arange(len(labels), device=labels.device), labels]
 
 
-# %% wrong="writes each result into one tensor" says=["the next call has changed an earlier result"]
+# %% wrong="writes each result into one tensor" says=["changes the result of the first time"]
 _room = {}
 
 
