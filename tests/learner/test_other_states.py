@@ -107,6 +107,12 @@ def test_other_numbers_may_be_refused():
     assert check_states(one_apart, torch.arange(4.0), what="f(x)") == 3
 
 
+@pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.float32])
+def test_an_argument_may_have_no_dimension(dtype):
+    values = {"count": torch.ones((), dtype=dtype), "x": torch.arange(3.0)}
+    assert check_states(lambda d: d["x"] + d["count"], values, what="f(d)").tolist() == [1, 2, 3]
+
+
 def test_without_other_numbers_there_is_no_call_more():
     def calls_of(x):
         calls = []

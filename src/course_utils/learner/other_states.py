@@ -167,7 +167,7 @@ def _other_numbers(numbers: Tensor) -> Tensor:
     """Floats in another order and smaller; of integers and booleans, which may index, the first."""
     if numbers.is_floating_point() or numbers.is_complex():
         return numbers.flatten().roll(1).view_as(numbers) * 0.75
-    return numbers.flatten()[:1] if numbers.numel() else numbers
+    return numbers.flatten()[0].expand_as(numbers) if numbers.numel() else numbers
 
 
 def _with_gaps(value: Tensor) -> Tensor:
