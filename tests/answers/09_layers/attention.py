@@ -1666,3 +1666,63 @@ def multi_head(x, weights, heads, padding=None):
     y = attention(q, k, v, mask)
     y = y.transpose(1, 2).reshape(n, t, e)
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% wrong="one buffer for results of a shape" judge="passes" says=["attention(q, k, v, mask, True) a second time with the same tensors", "changes the result of the first time"]
+kept = {}
+
+
+def in_one_buffer(y):
+    if y.requires_grad:
+        return y
+    return kept.setdefault((y.shape, y.dtype), torch.empty_like(y)).copy_(y)
+
+
+def attention(q, k, v, mask=None, causal=False):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if mask is not None:
+        off = mask.logical_not() if mask.dtype == torch.bool else None
+        scores = scores + mask if off is None else scores.masked_fill(off, -torch.inf)
+    if causal:
+        future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).triu(1)
+        scores = scores.masked_fill(future, -torch.inf)
+    blind = (scores == -torch.inf).all(dim=-1, keepdim=True)
+    return in_one_buffer(scores.masked_fill(blind, 0).softmax(dim=-1).masked_fill(blind, 0) @ v)
+
+
+def multi_head(x, weights, heads, padding=None):
+    qkv = F.linear(x, weights["in_proj_weight"], weights["in_proj_bias"])
+    q, k, v = qkv.unflatten(-1, (3, heads, -1)).permute(2, 0, 3, 1, 4)
+    mask = None if padding is None else ~padding[:, None, None, :]
+    mixed = attention(q, k, v, mask).transpose(1, 2).flatten(2)
+    return F.linear(mixed, weights["out_proj.weight"], weights["out_proj.bias"])
+
+
+# %% wrong="one buffer for what the heads give" judge="passes" says=["multi_head(x, weights, 2) a second time with the same tensors", "changes the result of the first time"]
+kept = {}
+
+
+def in_one_buffer(y):
+    if y.requires_grad:
+        return y
+    return kept.setdefault((y.shape, y.dtype), torch.empty_like(y)).copy_(y)
+
+
+def attention(q, k, v, mask=None, causal=False):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if mask is not None:
+        off = mask.logical_not() if mask.dtype == torch.bool else None
+        scores = scores + mask if off is None else scores.masked_fill(off, -torch.inf)
+    if causal:
+        future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).triu(1)
+        scores = scores.masked_fill(future, -torch.inf)
+    blind = (scores == -torch.inf).all(dim=-1, keepdim=True)
+    return scores.masked_fill(blind, 0).softmax(dim=-1).masked_fill(blind, 0) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    qkv = F.linear(x, weights["in_proj_weight"], weights["in_proj_bias"])
+    q, k, v = qkv.unflatten(-1, (3, heads, -1)).permute(2, 0, 3, 1, 4)
+    mask = None if padding is None else ~padding[:, None, None, :]
+    mixed = attention(q, k, v, mask).transpose(1, 2).flatten(2)
+    return in_one_buffer(F.linear(mixed, weights["out_proj.weight"], weights["out_proj.bias"]))

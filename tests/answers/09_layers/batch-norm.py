@@ -1819,3 +1819,71 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     hat = (x - mean.view(-1, 1, 1)) / std.view(-1, 1, 1)
     centred = grad - (grad_bias / n).view(-1, 1, 1) - hat * (grad_weight / n).view(-1, 1, 1)
     return centred * (weight / std).view(-1, 1, 1), grad_weight, grad_bias
+
+
+# %% wrong="one buffer for outputs of a shape" judge="passes" says=["batch_norm(x, weight, bias, running_mean, running_var, True) a second time with the same tensors", "changes the result of the first time"]
+kept = {}
+
+
+def in_one_buffer(y):
+    if y.requires_grad:
+        return y
+    return kept.setdefault((y.shape, y.dtype), torch.empty_like(y)).copy_(y)
+
+
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    mean, var = running_mean, running_var
+    if training:
+        n = x.shape[0] * x.shape[2] * x.shape[3]
+        if n == 1:
+            raise ValueError("one value per channel has no variance")
+        var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0)
+        running_mean = (1 - momentum) * running_mean + momentum * mean
+        running_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    scale = (weight / (var + eps).sqrt()).view(-1, 1, 1)
+    y = (x - mean.view(-1, 1, 1)) * scale + bias.view(-1, 1, 1)
+    return in_one_buffer(y), running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims, column = (0, 2, 3), (1, -1, 1, 1)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    hat = (x - mean) / (var + eps).sqrt()
+    g = grad * weight.view(column)
+    along_hat = hat * (g * hat).mean(dims, keepdim=True)
+    grad_x = (g - g.mean(dims, keepdim=True) - along_hat) / (var + eps).sqrt()
+    return grad_x, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="one buffer for gradients of a shape" judge="passes" says=["batch_norm_backward(grad, x, weight) a second time with the same tensors", "changes the result of the first time"]
+kept = {}
+
+
+def in_one_buffer(y):
+    if y.requires_grad:
+        return y
+    return kept.setdefault((y.shape, y.dtype), torch.empty_like(y)).copy_(y)
+
+
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    mean, var = running_mean, running_var
+    if training:
+        n = x.shape[0] * x.shape[2] * x.shape[3]
+        if n == 1:
+            raise ValueError("one value per channel has no variance")
+        var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0)
+        running_mean = (1 - momentum) * running_mean + momentum * mean
+        running_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    scale = (weight / (var + eps).sqrt()).view(-1, 1, 1)
+    y = (x - mean.view(-1, 1, 1)) * scale + bias.view(-1, 1, 1)
+    return y, running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims, column = (0, 2, 3), (1, -1, 1, 1)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    hat = (x - mean) / (var + eps).sqrt()
+    g = grad * weight.view(column)
+    along_hat = hat * (g * hat).mean(dims, keepdim=True)
+    grad_x = (g - g.mean(dims, keepdim=True) - along_hat) / (var + eps).sqrt()
+    return in_one_buffer(grad_x), (grad * hat).sum(dims), grad.sum(dims)

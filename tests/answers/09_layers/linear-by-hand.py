@@ -230,3 +230,18 @@ def linear_by_hand(x, weight, bias):
 def linear_by_hand(x, weight, bias):
     y = x @ weight.detach().t()
     return y if bias is None else y + bias
+
+
+# %% wrong="one buffer for results of a shape" judge="passes" says=["linear_by_hand(x, weight, bias) a second time with the same tensors", "changes the result of the first time"]
+kept = {}
+
+
+def in_one_buffer(y):
+    if y.requires_grad:
+        return y
+    return kept.setdefault((y.shape, y.dtype), torch.empty_like(y)).copy_(y)
+
+
+def linear_by_hand(x, weight, bias):
+    y = x @ weight.t()
+    return in_one_buffer(y if bias is None else y + bias)

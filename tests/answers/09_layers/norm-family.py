@@ -624,3 +624,24 @@ def norm_family(x, kind, groups=1, eps=1e-5):
         mean = 0 if kind == "rms" else x.mean(dims, keepdim=True)
         square = (x - mean).square().mean(dims, keepdim=True)
     return (x - mean) / (square + eps).sqrt()
+
+
+# %% wrong="one buffer for results of a shape" judge="passes" says=["norm_family(x, \"batch\", 2) a second time with the same tensors", "changes the result of the first time"]
+kept = {}
+
+
+def in_one_buffer(y):
+    if y.requires_grad:
+        return y
+    return kept.setdefault((y.shape, y.dtype), torch.empty_like(y)).copy_(y)
+
+
+def norm_family(x, kind, groups=1, eps=1e-5):
+    if kind == "group":
+        if x.shape[1] % groups:
+            raise ValueError(f"{groups} groups do not divide {x.shape[1]} channels")
+        rows = x.reshape(x.shape[0], groups, -1, 1)
+        return norm_family(rows, "instance", eps=eps).reshape(x.shape)
+    dims = {"batch": (0, 2, 3), "instance": (2, 3)}.get(kind, (1, 2, 3))
+    centred = x if kind == "rms" else x - x.mean(dims, keepdim=True)
+    return in_one_buffer(centred / (centred.square().mean(dims, keepdim=True) + eps).sqrt())

@@ -1122,3 +1122,115 @@ def adaptive_mean(x, m):
     i = torch.arange(m, device=x.device)
     a, b = i * n // m, ((i + 1) * n + m - 1) // m
     return ((total[..., b] - total[..., a]) / (b - a)).to(x.dtype)
+
+
+# %% wrong="one buffer for the largest of each window" judge="passes" says=["pooling_and_back(x, 2) a second time with the same tensors", "changes the result of the first time"]
+kept = {}
+
+
+def in_one_buffer(y):
+    if y.requires_grad:
+        return y
+    return kept.setdefault((y.shape, y.dtype), torch.empty_like(y)).copy_(y)
+
+
+def pooling_and_back(x, k):
+    height, width = x.shape[2] // k, x.shape[3] // k
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = windows.max(4)
+    row = k * torch.arange(height, device=x.device).view(-1, 1) + inside // k
+    column = k * torch.arange(width, device=x.device) + inside % k
+    return in_one_buffer(largest), row * x.shape[3] + column, windows.mean(4)
+
+
+def unpool(values, where, height, width):
+    flat = values.new_zeros(*values.shape[:2], height * width)
+    return flat.scatter(2, where.flatten(2), values.flatten(2)).unflatten(2, (height, width))
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    means = [x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)]
+    return torch.stack(means, dim=-1)
+
+
+# %% wrong="one canvas for images of a shape" judge="passes" says=["unpool(values, where, 4, 4) a second time with the same tensors", "changes the result of the first time"]
+kept = {}
+
+
+def in_one_buffer(y):
+    if y.requires_grad:
+        return y
+    return kept.setdefault((y.shape, y.dtype), torch.empty_like(y)).copy_(y)
+
+
+def pooling_and_back(x, k):
+    height, width = x.shape[2] // k, x.shape[3] // k
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = windows.max(4)
+    row = k * torch.arange(height, device=x.device).view(-1, 1) + inside // k
+    column = k * torch.arange(width, device=x.device) + inside % k
+    return largest, row * x.shape[3] + column, windows.mean(4)
+
+
+def unpool(values, where, height, width):
+    flat = values.new_zeros(*values.shape[:2], height * width)
+    y = flat.scatter(2, where.flatten(2), values.flatten(2)).unflatten(2, (height, width))
+    return in_one_buffer(y)
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    means = [x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)]
+    return torch.stack(means, dim=-1)
+
+
+# %% wrong="one buffer for means of a shape" judge="passes" says=["adaptive_mean(x, 3) a second time with the same tensors", "changes the result of the first time"]
+kept = {}
+
+
+def in_one_buffer(y):
+    if y.requires_grad:
+        return y
+    return kept.setdefault((y.shape, y.dtype), torch.empty_like(y)).copy_(y)
+
+
+def pooling_and_back(x, k):
+    height, width = x.shape[2] // k, x.shape[3] // k
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = windows.max(4)
+    row = k * torch.arange(height, device=x.device).view(-1, 1) + inside // k
+    column = k * torch.arange(width, device=x.device) + inside % k
+    return largest, row * x.shape[3] + column, windows.mean(4)
+
+
+def unpool(values, where, height, width):
+    flat = values.new_zeros(*values.shape[:2], height * width)
+    return flat.scatter(2, where.flatten(2), values.flatten(2)).unflatten(2, (height, width))
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    means = [x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)]
+    return in_one_buffer(torch.stack(means, dim=-1))
+
+
+# %% wrong="a single mean loses its dimension" says=["two rows, to a single mean", "has shape (2,), expected (2, 1)"]
+def pooling_and_back(x, k):
+    height, width = x.shape[2] // k, x.shape[3] // k
+    windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
+    largest, inside = windows.max(4)
+    row = k * torch.arange(height, device=x.device).view(-1, 1) + inside // k
+    column = k * torch.arange(width, device=x.device) + inside % k
+    return largest, row * x.shape[3] + column, windows.mean(4)
+
+
+def unpool(values, where, height, width):
+    flat = values.new_zeros(*values.shape[:2], height * width)
+    return flat.scatter(2, where.flatten(2), values.flatten(2)).unflatten(2, (height, width))
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    means = [x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)]
+    return torch.stack(means, dim=-1).squeeze(-1)

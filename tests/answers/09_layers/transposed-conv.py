@@ -351,3 +351,24 @@ def transposed_conv(x, weight, stride=1, padding=0):
                 :, :, i : i + (h - 1) * stride + 1 : stride, j : j + (w - 1) * stride + 1 : stride
             ] += part
     return full[:, :, padding : full.shape[2] - padding, padding : full.shape[3] - padding]
+
+
+# %% wrong="one buffer for results of a shape" judge="passes" says=["transposed_conv(x, weight, 2, 1) a second time with the same tensors", "changes the result of the first time"]
+kept = {}
+
+
+def in_one_buffer(y):
+    if y.requires_grad:
+        return y
+    return kept.setdefault((y.shape, y.dtype), torch.empty_like(y)).copy_(y)
+
+
+def transposed_conv(x, weight, stride=1, padding=0):
+    sizes = [
+        (n - 1) * stride - 2 * padding + k
+        for n, k in zip(x.shape[2:], weight.shape[2:], strict=True)
+    ]
+    image = x.new_zeros(x.shape[0], weight.shape[1], *sizes).requires_grad_()
+    with torch.enable_grad():
+        y = F.conv2d(image, weight, stride=stride, padding=padding)
+    return in_one_buffer(torch.autograd.grad(y, image, x)[0])
