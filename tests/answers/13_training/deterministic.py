@@ -19,7 +19,7 @@
 #
 # Admits:
 #
-# - "maybe empty": no name
+# - "maybe empty": an empty set of names
 # - "a set of strings": names that differ in capitals, blanks and accents alone
 # - "who may change it": other names, and a list that the caller emptied
 
@@ -315,7 +315,7 @@ def deterministic(names, seed, epoch):
     return [(names[i], 2 * float(rng.random(3).sum() - 1.5)) for i in order]
 
 
-# %% wrong="fails for no names" says=["no name: raised IndexError"]
+# %% wrong="fails for no names" says=["an empty set of names: raised IndexError"]
 def deterministic(names, seed, epoch):
     rng = np.random.default_rng([seed, epoch])
     names = sorted(names)

@@ -449,3 +449,14 @@ def distill(student, teacher, labels, temperature, alpha):
     log_p = (teacher.detach() / warm).log_softmax(1)
     soft = F.kl_div(log_q, log_p, reduction="batchmean", log_target=True)
     return alpha * temperature**2 * soft + (1 - alpha) * F.cross_entropy(student, labels)
+
+
+# %% wrong="distributions, whose probabilities become 0" says=["the loss is NaN or infinite for large logits alone"]
+def distill(student, teacher, labels, temperature, alpha):
+    from torch.distributions import Categorical, kl_divergence
+
+    wide = student.double()
+    expert = Categorical(logits=teacher.detach().double() / temperature)
+    soft = kl_divergence(expert, Categorical(logits=wide / temperature)).mean()
+    loss = alpha * temperature**2 * soft + (1 - alpha) * F.cross_entropy(wide, labels)
+    return loss.to(student.dtype)

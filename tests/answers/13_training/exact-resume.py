@@ -111,7 +111,7 @@ saboteur = {
 }
 
 
-# %% wrong="forgets the second number that NumPy keeps" says=["NumPy's random state"]
+# %% wrong="forgets the second number that NumPy keeps" says=["not as they were: the normal number that NumPy keeps in reserve"]
 def save_run(run):
     kind, keys, *rest = np.random.get_state()
     return copy.deepcopy(
@@ -730,7 +730,7 @@ lost_order = torch.randperm(6, generator=torch.Generator().manual_seed(3)).tolis
 saboteur = {letter: PARTS[n] for letter, n in zip("ABCDEF", lost_order)}
 
 
-# %% wrong="Python's reserve is lost" breaks="in a process with other random states" says=["right after exact_resume these are not as they were", "Python's random state"]
+# %% wrong="Python's reserve is lost" breaks="in a process with other random states" says=["not as they were: the normal number that Python keeps in reserve"]
 def save_run(run):
     kind, keys, *rest = np.random.get_state()
     return copy.deepcopy(
@@ -1011,3 +1011,46 @@ saboteur = {
     "E": "optimizer",
     "F": "sampler",
 }
+
+
+# %% wrong="writes each state into the tensors of the one before" says=["the state changed when other runs were saved: make each state anew"]
+_KEPT = {}
+
+
+def save_run(run):
+    kind, keys, *rest = np.random.get_state()
+    state = copy.deepcopy(
+        {
+            "model": run.model.state_dict(),
+            "optimizer": run.optimizer.state_dict(),
+            "scheduler": run.scheduler.state_dict(),
+            "scaler": run.scaler.state_dict(),
+            "generator": run.generator.get_state(),
+            "sampler": (run.order, run.position),
+            "python": random.getstate(),
+            "numpy": (kind, keys.tolist(), *rest),
+            "torch": torch.get_rng_state(),
+        }
+    )
+    for name, value in state["model"].items():
+        state["model"][name] = _KEPT.setdefault(name, value).copy_(value)
+    return state
+
+
+def exact_resume(run, state):
+    for name in ("model", "optimizer", "scheduler", "scaler"):
+        getattr(run, name).load_state_dict(state[name])
+    run.generator.set_state(state["generator"])
+    run.order, run.position = state["sampler"]
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+
+
+saboteur = dict(
+    zip(
+        "ABCDEF",
+        ["random states", "model", "scaler", "scheduler", "optimizer", "sampler"],
+        strict=True,
+    )
+)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 import torch
 import torch.nn.functional as F
 
@@ -99,7 +101,10 @@ LOG_TARGET = (
     "the loss is NaN for small logits too: does F.kl_div get the teacher's logarithms as if they "
     "were probabilities? log_target=True"
 )
-TOO_LARGE = "the loss is NaN for large logits alone: the logarithm of a softmax that became 0?"
+TOO_LARGE = (
+    "the loss is NaN or infinite for large logits alone: the logarithm of a softmax that became 0, "
+    "or a probability that did? Take log_softmax for both"
+)
 
 
 SQUEEZED = (
@@ -127,9 +132,10 @@ def one_slip_in(tried: list[tuple]) -> str:
     wrong = [one for one in losses if not near(one[0], one[1])]
     if not wrong or not all(is_scalar(found) for found, _ in tried):
         return ""
-    if all(value != value for value, _, _ in wrong):
+    if not any(isfinite(value) for value, _, _ in wrong):
         small = any(wide[1].abs().max() < 100 for _, _, wide in wrong)
-        return LOG_TARGET if small else TOO_LARGE
+        if not small or all(value != value for value, _, _ in wrong):
+            return LOG_TARGET if small else TOO_LARGE
     each = [right_loss(*wide, slip="each").item() for _, _, wide in wrong]
     as_each = all(near(one[0], loss) for one, loss in zip(wrong, each, strict=True))
     if as_each and all(len(one[2][0]) == 1 for one in wrong):

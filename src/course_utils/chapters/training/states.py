@@ -57,7 +57,9 @@ def parts_of(run) -> dict[str, str]:
         "the order of this epoch and the position in it": frozen(
             (run.order[run.position :], min(run.position, 0))
         ),
-        "Python's random state": frozen(random.getstate()),
-        "NumPy's random state": frozen(np.random.get_state()),
+        "Python's random state": frozen(random.getstate()[:2]),
+        "the normal number that Python keeps in reserve": frozen(random.getstate()[2:]),
+        "NumPy's random state": frozen(np.random.get_state()[:3]),
+        "the normal number that NumPy keeps in reserve": frozen(np.random.get_state()[3:]),
         "PyTorch's random state": frozen(torch.get_rng_state()),
     }
