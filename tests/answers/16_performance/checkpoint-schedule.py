@@ -3,6 +3,7 @@
 #
 # - "a list with the number of layers in each segment"
 # - "leaves it as it is"
+# - "perhaps billions"
 # - "so that the peak is as small as possible"
 # - "and that peak"
 # - "the sum of all segments' first inputs"
@@ -459,3 +460,54 @@ def checkpoint_schedule(saved):
                 rest = 0
         choices.append((lengths, peak_of(saved, lengths)))
     return min(choices, key=lambda choice: choice[1])
+
+
+# %% wrong="sums in float32" breaks="perhaps billions" says=["peak is right to a few digits only"]
+def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
+    import itertools
+
+    sizes, n, best = torch.tensor(saved, dtype=torch.float32), len(saved), None
+    for cuts in itertools.product([False, True], repeat=n - 1):
+        starts = [0] + [k + 1 for k, cut in enumerate(cuts) if cut]
+        ends = [*starts[1:], n]
+        rests = [sizes[a + 1 : b].sum() for a, b in zip(starts, ends, strict=True)]
+        peak = int(sizes[starts].sum() + torch.stack(rests).max())
+        if best is None or peak < best[1]:
+            best = [b - a for a, b in zip(starts, ends, strict=True)], peak
+    return best
+
+
+# %% wrong="keeps schedules by their first layer" says=["[4, 5]: peak: that is the peak of another list"]
+def checkpoint_schedule(saved: list[int], memo: dict = {}) -> tuple[list[int], int]:
+    def schedules(start):
+        if start == len(saved):
+            return [([], 0, 0)]
+        if (start, len(saved)) not in memo:
+            memo[start, len(saved)] = [
+                (
+                    [end - start, *lengths],
+                    saved[start] + firsts,
+                    max(rest, sum(saved[start + 1 : end])),
+                )
+                for end in range(start + 1, len(saved) + 1)
+                for lengths, firsts, rest in schedules(end)
+            ]
+        return memo[start, len(saved)]
+
+    lengths, firsts, rest = min(schedules(0), key=lambda found: found[1] + found[2])
+    return lengths, firsts + rest
+
+
+# %% wrong="no schedule where all peaks are large" says=["lengths is empty: no schedule was found"]
+def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
+    import itertools
+
+    n, lengths, smallest = len(saved), [], 10**9
+    for cuts in itertools.product([False, True], repeat=n - 1):
+        starts = [0] + [k + 1 for k, cut in enumerate(cuts) if cut]
+        ends = [*starts[1:], n]
+        peak = sum(saved[a] for a in starts)
+        peak += max(sum(saved[a + 1 : b]) for a, b in zip(starts, ends, strict=True))
+        if peak < smallest:
+            lengths, smallest = [b - a for a, b in zip(starts, ends, strict=True)], peak
+    return lengths, smallest

@@ -1007,3 +1007,57 @@ def flop_counter(run):
     with Counting() as counting:
         run()
     return counting.flops
+
+
+# %% wrong="as many sums as the bias has elements" says=["linear: a bias may have fewer elements than the result"]
+def flop_counter(run: Callable) -> dict[str, int]:
+    counts = {}
+
+    class Counter(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            out = func(*args, **(kwargs or {}))
+            name, flops = func.overloadpacket.__name__, None
+            if name in ("mm", "bmm"):
+                flops = 2 * out.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * args[0].numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = 2 * out.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                once = 2 * args[0].numel() * args[2][0].numel()
+                flops = once * sum(args[10][:2])
+            if flops is not None:
+                counts[name] = counts.get(name, 0) + flops
+            return out
+
+    with Counter():
+        run()
+    return counts
+
+
+# %% wrong="square filters by the first size" says=["convolution: a filter needn't be square"]
+def flop_counter(run: Callable) -> dict[str, int]:
+    counts = {}
+
+    class Counter(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            out = func(*args, **(kwargs or {}))
+            name, flops = func.overloadpacket.__name__, None
+            if name in ("mm", "bmm"):
+                flops = 2 * out.numel() * args[0].shape[-1]
+            elif name in ("addmm", "baddbmm"):
+                flops = 2 * out.numel() * args[1].shape[-1]
+            elif name == "convolution":
+                flops = 2 * out.numel() * args[1].shape[1] * args[1].shape[2] ** (args[1].dim() - 2)
+            elif name == "convolution_backward":
+                once = (
+                    2 * args[0].numel() * args[2].shape[1] * args[2].shape[2] ** (args[2].dim() - 2)
+                )
+                flops = once * sum(args[10][:2])
+            if flops is not None:
+                counts[name] = counts.get(name, 0) + flops
+            return out
+
+    with Counter():
+        run()
+    return counts

@@ -712,3 +712,45 @@ def memory_ledger(layers, batch, optimizer, itemsize):
         "optimizer": parameters * {"sgd": 0, "momentum": 1, "adam": 2}[optimizer],
         "activations": sum(widths[k] for k in kept) * batch * itemsize,
     }
+
+
+# %% wrong="shared with a linear layer alone" says=["activations in a row: activations: a tensor that two layers save is there once"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    numbers, width, kept = 0, layers[0][1], []
+    for k, (kind, *sizes) in enumerate(layers):
+        if kind in ("linear", "gelu"):
+            kept.append(batch * width)
+        if kind == "linear":
+            inputs, width = sizes
+            numbers += inputs * width + width
+        if kind in ("relu", "tanh") and layers[k + 1 : k + 2] and layers[k + 1][0] == "linear":
+            continue  # its result is the linear layer's input
+        if kind in ("relu", "tanh"):
+            kept.append(batch * width)
+    copies = {"sgd": 0, "momentum": 1, "adam": 2}[optimizer]
+    return {
+        "parameters": numbers * itemsize,
+        "gradients": numbers * itemsize,
+        "optimizer": copies * numbers * itemsize,
+        "activations": sum(kept) * itemsize,
+    }
+
+
+# %% wrong="tensors in a dict by layer" says=["the example: activations: equal layers are several layers"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    numbers, width, kept = 0, layers[0][1], {}
+    for k, (kind, *sizes) in enumerate(layers):
+        if kind in ("linear", "gelu"):
+            kept[layers[k]] = batch * width
+        if kind == "linear":
+            inputs, width = sizes
+            numbers += inputs * width + width
+        if kind in ("relu", "tanh"):
+            kept[layers[k + 1] if k + 1 < len(layers) else None] = batch * width
+    copies = {"sgd": 0, "momentum": 1, "adam": 2}[optimizer]
+    return {
+        "parameters": numbers * itemsize,
+        "gradients": numbers * itemsize,
+        "optimizer": copies * numbers * itemsize,
+        "activations": sum(kept.values()) * itemsize,
+    }

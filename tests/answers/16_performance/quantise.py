@@ -275,7 +275,7 @@ def quantise(
     return q, scale, zero
 
 
-# %% wrong="zero is never added" says=["steps away from x"]
+# %% wrong="zero is never added" says=["q: zero is missing"]
 def quantise(
     x: torch.Tensor, dim: int | None = None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -683,21 +683,6 @@ def quantise(
     scale = torch.where(scale == 0, 1.0, scale)
     zero = torch.round(-128 - low / scale).to(torch.int32)
     q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
-    return q, scale, zero
-
-
-# %% wrong="q without zero" says=["q: zero is missing"]
-def quantise(x, dim=None):
-    dims = [d for d in range(x.dim()) if dim is None or d != dim % x.dim()]
-    if x.dim() and dims:
-        low, high = x.amin(dims, keepdim=dim is not None), x.amax(dims, keepdim=dim is not None)
-    else:
-        low, high = x, x
-    low, high = low.clamp(max=0), high.clamp(min=0)
-    scale = (high - low) / 255
-    scale = torch.where(scale == 0, 1.0, scale)
-    zero = torch.round(-128 - low / scale).to(torch.int32)
-    q = (torch.round(x / scale)).clamp(-128, 127).to(torch.int8)
     return q, scale, zero
 
 

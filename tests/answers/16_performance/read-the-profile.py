@@ -574,3 +574,22 @@ def read_the_profile(events):
     for thread in {event[1] for event in events}:
         result.update(of_one_thread([event for event in events if event[1] == thread]))
     return result
+
+
+# %% wrong="times in a dict by event" says=["two equal events: 'mm': two equal events are two"]
+def read_the_profile(events: list[tuple[str, int, int, int]]) -> dict[str, tuple[int, int]]:
+    own, still_open = {}, []
+    ordered = sorted(events, key=lambda e: (e[1], e[2], -e[3]))
+    for event in ordered:
+        _, thread, start, end = event
+        while still_open and (still_open[-1][1] != thread or still_open[-1][3] <= start):
+            still_open.pop()
+        own[event] = end - start
+        if still_open:
+            own[still_open[-1]] -= end - start
+        still_open.append(event)
+    found = {}
+    for event in ordered:
+        calls, spent = found.get(event[0], (0, 0))
+        found[event[0]] = (calls + 1, spent + own[event])
+    return found

@@ -10,6 +10,7 @@
 # - "`x.add_(y)`, in place"
 # - "with `b` of shape (columns,)"
 # - "padded to keep the size"
+# - "also for an even kernel"
 # - "the same with a group for each channel"
 # - "A product of n terms counts n multiplications and n additions"
 # - "else `"memory"`"
@@ -726,4 +727,42 @@ def roofline(kind, sizes, itemsize, peak, bandwidth):
         flops = 2 * batch * channels * height * width * kernel**2
         elements = 2 * batch * channels * height * width + channels * kernel**2
     nbytes = elements * itemsize
+    return flops, nbytes, "compute" if flops / peak > nbytes / bandwidth else "memory"
+
+
+# %% wrong="half of an even kernel on each side" breaks="also for an even kernel" says=["with an even kernel, too"]
+def roofline(
+    kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
+) -> tuple[int, int, str]:
+    if kind == "copy":
+        (n,) = sizes
+        flops, moved = 0, 2 * n
+    elif kind in ("add", "add_"):
+        (n,) = sizes
+        flops, moved = n, 3 * n
+    elif kind == "axpy":
+        (n,) = sizes
+        flops, moved = 2 * n, 3 * n
+    elif kind == "bias":
+        rows, columns = sizes
+        flops, moved = rows * columns, 2 * rows * columns + columns
+    elif kind == "linear":
+        batch, inputs, outputs = sizes
+        flops = 2 * batch * inputs * outputs
+        moved = batch * inputs + inputs * outputs + batch * outputs
+    elif kind == "conv":
+        batch, inputs, outputs, height, width, kernel = sizes
+        pad = kernel // 2
+        high, wide = height + 2 * pad - kernel + 1, width + 2 * pad - kernel + 1
+        places, results = batch * height * width, batch * high * wide
+        flops = 2 * results * inputs * outputs * kernel**2
+        moved = places * inputs + results * outputs + inputs * outputs * kernel**2
+    else:
+        batch, channels, height, width, kernel = sizes
+        pad = kernel // 2
+        high, wide = height + 2 * pad - kernel + 1, width + 2 * pad - kernel + 1
+        places, results = batch * height * width, batch * high * wide
+        flops = 2 * results * channels * kernel**2
+        moved = (places + results) * channels + channels * kernel**2
+    nbytes = moved * itemsize
     return flops, nbytes, "compute" if flops / peak > nbytes / bandwidth else "memory"

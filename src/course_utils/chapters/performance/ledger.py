@@ -17,6 +17,7 @@ from course_utils.learner.cases import every_case
 from course_utils.learner.tracebacks import ends_in_notebook
 
 KEYS = ("parameters", "gradients", "optimizer", "activations")
+_RIGHT = "as it should be"
 _ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh, "gelu": nn.GELU}
 _OPTIMIZERS: dict[str, tuple[Callable[..., torch.optim.Optimizer], dict]] = {
     "sgd": (torch.optim.SGD, {}),
@@ -191,6 +192,15 @@ def _activation_slips(layers: Sequence[tuple], factor: int) -> dict[str, int]:
         "equal layers are several layers, each with a tensor of its own": _activations(
             layers, lambda name, k: right(name, layers.index(layers[k]))
         ),
+        "equal layers are several layers, each with a tensor of its own ": _by_layer(layers, right),
+        "a tensor that two layers save is there once, also where a GELU reads it": _activations(
+            layers, right
+        )
+        + sum(
+            _activations(layers, lambda name, k, n=n: {n} if k == n else set())
+            for n in range(1, len(layers))
+            if layers[n][0] == "gelu" and layers[n - 1][0] in output
+        ),
         "only linear layers are counted": _activations(
             layers, lambda name, k: {k} if name == "linear" else set()
         ),
@@ -229,6 +239,16 @@ def _different(layers: Sequence[tuple], rule: Callable) -> set[int]:
     return {_activations(layers, lambda name, k, n=n: {n}) for n in kept}
 
 
+def _by_layer(layers: Sequence[tuple], rule: Callable) -> int:
+    """The widths of the kept tensors in a dict by the layers that they go into, equal ones once."""
+    kept = {}
+    for n, (name, *_) in enumerate(layers):
+        for k in rule(name, n):
+            width = _activations(layers, lambda _, m, k=k: {k})
+            kept[layers[k] if k < len(layers) else None] = width
+    return sum(kept.values())
+
+
 def _kept_widths(layers: Sequence[tuple], rule: Callable) -> list[int]:
     """The width of what each layer keeps, also where two keep the same."""
     return [
@@ -237,10 +257,10 @@ def _kept_widths(layers: Sequence[tuple], rule: Callable) -> list[int]:
     ]
 
 
-def _wrong_entries(
+def _explained(
     found: Any, layers: Sequence[tuple], batch: int, optimizer: str, itemsize: int
 ) -> dict[str, set[str]]:
-    """For each wrong entry the words of all slips that give it.
+    """For each entry the words of all slips that give it, and ``_RIGHT`` where it is right.
 
     Raises:
         AssertionError: it is no dict with these entries.
@@ -272,26 +292,26 @@ def _wrong_entries(
         | {words + " " * n: n * right["parameters"] for n in range(4) if n != kept},
         "activations": _activation_slips(layers, batch * itemsize),
     }
-    wrong = {}
+    told = {}
     for key in KEYS:
         mine, truth = found[key], right[key]
-        if mine == truth:
-            continue
-        wrong[key] = {text.strip() for text, slip in slips[key].items() if slip == mine}
+        told[key] = {text.strip() for text, slip in slips[key].items() if slip == mine}
         if mine * itemsize == truth:
-            wrong[key].add("those are elements; each has itemsize bytes")
+            told[key].add("those are elements; each has itemsize bytes")
         if mine * itemsize == truth * 4:
-            wrong[key].add("each element has itemsize bytes, not always 4")
+            told[key].add("each element has itemsize bytes, not always 4")
         if key == "activations" and mine in _with_masks(layers, batch, itemsize):
-            wrong[key].add("ReLU saves its result, not a mask with a byte for each element")
+            told[key].add("ReLU saves its result, not a mask with a byte for each element")
         if key == "activations" and mine == measured(layers, 1, optimizer, itemsize)[key]:
-            wrong[key].add("that is for one row; the batch has more")
+            told[key].add("that is for one row; the batch has more")
+        if mine == truth:
+            told[key].add(_RIGHT)
     sizes = {"those are elements; each has itemsize bytes"}
     sizes |= {"each element has itemsize bytes, not always 4"}
-    common = wrong.get("parameters", set()) & wrong.get("optimizer", set()) & sizes
-    if common:  # the size of an element explains both
-        wrong["optimizer"] = common
-    return wrong
+    common = told["parameters"] & told["optimizer"] & sizes
+    if common and _RIGHT not in told["optimizer"]:  # the size of an element explains both
+        told["optimizer"] = common
+    return told
 
 
 @ends_in_notebook
@@ -303,7 +323,7 @@ def check_ledgers(predict: Callable[..., Any], settings: Mapping[str, tuple]) ->
         settings: ``(layers, batch, optimizer, itemsize)`` by the case's name.
     """
     __tracebackhide__ = True
-    wrong, broken = {}, {}
+    told, broken = {}, {}
     for name, setting in settings.items():
         try:
             layers, *others = setting
@@ -316,19 +336,20 @@ def check_ledgers(predict: Callable[..., Any], settings: Mapping[str, tuple]) ->
             broken[name] = "layers was changed: it is the caller's list"
             continue
         try:
-            wrong[name] = _wrong_entries(found, *setting)
+            told[name] = _explained(found, *setting)
         except AssertionError as error:
             broken[name] = str(error)
-    lists = {key: [entry[key] for entry in wrong.values() if key in entry] for key in KEYS}
-    if lists["optimizer"]:
-        # Each optimizer has its own words; elsewhere a slip must explain every failing case.
-        lists["optimizer"] = [set().union(*lists["optimizer"])]
+    # A slip must explain every case, also those that are right; each optimizer has its own words.
+    common = {
+        key: set.intersection(*[entry[key] for entry in told.values()]) for key in KEYS if told
+    }
+    common["optimizer"] = set().union(*(entry["optimizer"] for entry in told.values()))
     with every_case() as case:
         for name in settings:
             said = [broken[name]] if name in broken else []
-            for key, words in wrong.get(name, {}).items():
-                common = words & set.intersection(*lists[key])
-                reason = ": " + min(common) if common else " are not what the step takes"
-                said.append(key + reason)
+            for key, words in told.get(name, {}).items():
+                if _RIGHT not in words:
+                    named = min(words & common[key], default="")
+                    said.append(key + (f": {named}" if named else " are not what the step takes"))
             with case(name):
                 assert not said, "; ".join(said)

@@ -208,7 +208,7 @@ def check_profiles(read: Callable[..., Any], logs: Mapping[str, Sequence[Event]]
         logs: the events, by the case's name.
     """
     __tracebackhide__ = True
-    given, raised, named = {}, {}, None
+    given, raised = {}, {}
     for name, log in logs.items():
         mine = list(log)
         try:
@@ -218,12 +218,18 @@ def check_profiles(read: Callable[..., Any], logs: Mapping[str, Sequence[Event]]
         if mine != log:
             words = "the list of events was changed: it is the caller's; sort a copy (sorted)"
             raised[name] = AssertionError(words)
-    for name, found in given.items():
-        pairs = _pairs(found)
-        if pairs == self_times(logs[name]):
-            continue
-        fits = [words.strip() for words, slip in _slips(logs[name]) if pairs == slip]
-        named = [words for words in (fits if named is None else named) if words in fits]
+    fits = {
+        name: [words.strip() for words, slip in _slips(logs[name]) if _pairs(found) == slip]
+        for name, found in given.items()
+    }
+    wrong = [name for name in given if _pairs(given[name]) != self_times(logs[name])]
+    named = (
+        [words for words in fits[wrong[0]] if all(words in fits[n] for n in wrong)] if wrong else []
+    )
+    # First the words that explain the logs that are read right as well.
+    named.sort(key=lambda words: not all(words in fit for fit in fits.values()))
+    if wrong and all(len({*logs[name]}) < len(logs[name]) for name in wrong):
+        named = ["two equal events are two: a dict or set of events has one entry for both"]
     with every_case() as case:
         for name, log in logs.items():
             with case(name):

@@ -107,7 +107,7 @@ def _flop_slips(kind: str, sizes: Sequence[int]) -> dict[str, int]:
     return slips
 
 
-# Sizes for `check_roofline`: of 0 here and there, of 1, and some whose flops no float64 holds.
+# Sizes for `check_roofline`: of 0 or 1, some whose flops no float64 holds, even kernels.
 MORE_SIZES: list[tuple[str, tuple[int, ...], int]] = [
     ("linear", (4, 0, 3), 4),
     ("linear", (0, 3, 4), 2),
@@ -120,6 +120,8 @@ MORE_SIZES: list[tuple[str, tuple[int, ...], int]] = [
     ("linear", (1, 1, 1), 4),
     ("linear", (1_000_003, 999_999, 1_000_001), 2),
     ("axpy", (300_000_000_000_000_001,), 8),
+    ("conv", (1, 2, 3, 4, 5, 2), 4),
+    ("depthwise", (2, 3, 5, 4, 2), 2),
 ]
 
 
@@ -141,12 +143,15 @@ def check_roofline(
         for words, slip in () if 0 in sizes else slips.items():  # with a 0 many give the same
             assert mine == truth or mine != slip or slip == truth, f"{name}: {words}"
         more = ": what isn't empty is still read or written" if 0 in sizes else ""
+        if kind in ("conv", "depthwise") and sizes[-1] % 2 == 0:
+            more = "; with an even kernel, too, the result is as high and wide as the image"
         assert mine == truth, f"{name} are wrong: {mine} is not what {kind} of {sizes} takes{more}"
     compute, memory = right / peak, (read + written) * itemsize / bandwidth
     expected = "compute" if compute > memory else "memory"
     choice = bound in ("compute", "memory")
     assert choice, 'bound is "compute" or "memory"'
+    tie = ", memory where both take as long" if compute == memory else ""
     assert bound == expected, (
         f"not {bound}-bound: compare flops / peak, {compute:.3g} s, with bytes / bandwidth, "
-        f"{memory:.3g} s; the longer one is waited for"
+        f"{memory:.3g} s; the longer one is waited for{tie}"
     )

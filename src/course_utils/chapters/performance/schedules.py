@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -42,8 +43,14 @@ def _by_prefixes(saved: Sequence[int]) -> int:
 
 
 @ends_in_notebook
-def check_schedule(found: Any, saved: Sequence[int]) -> None:
-    """Check that a schedule covers the layers, and that no other has a smaller peak."""
+def check_schedule(found: Any, saved: Sequence[int], others: Sequence[Sequence[int]] = ()) -> None:
+    """Check that a schedule covers the layers, and that no other has a smaller peak.
+
+    Args:
+        found: what the learner's function gave.
+        saved: the sizes of the layers' inputs.
+        others: lists that the function was called with as well.
+    """
     __tracebackhide__ = True
     lengths, mine = check_parts(found, "lengths", "peak")
     words = "lengths is None: is there an answer yet?"
@@ -51,6 +58,8 @@ def check_schedule(found: Any, saved: Sequence[int]) -> None:
         words = "lengths is None, peak isn't: no number to begin with is above all sizes"
     assert lengths is not None, words
     assert isinstance(lengths, (list, tuple)), f"lengths is a {type(lengths).__name__}, not a list"
+    begin = "no schedule was found. Is the number that you begin with above every peak?"
+    assert len(lengths), f"lengths is empty: {begin}"
     whole = all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in lengths)
     assert whole, "lengths holds whole numbers from 1 on: how many layers each segment has"
     layers = sum(lengths)
@@ -74,6 +83,13 @@ def check_schedule(found: Any, saved: Sequence[int]) -> None:
     }
     for words, slip in slips.items():
         assert mine == right or mine != slip, f"peak: {words}"
+    near = (
+        isinstance(mine, (int, float)) and mine != right and math.isclose(mine, right, rel_tol=1e-6)
+    )
+    assert not near, "peak is right to a few digits only: sizes may be billions, keep them as int"
+    earlier = [peak(other, lengths) for other in others if len(other) == layers]
+    words = "that is the peak of another list: keep nothing from one call to the next"
+    assert mine == right or mine not in earlier, f"peak: {words}"
     kind = type(mine).__name__
     assert isinstance(mine, int), (
         f"peak is of type {kind}, expected an int: sizes are whole numbers"
