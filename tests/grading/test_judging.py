@@ -30,9 +30,9 @@ from course_utils.grading.solution import bound_names, names_of_the_answer, read
 from course_utils.grading.verdict import wire
 from course_utils.grading.verdict.answering import Answering, integrity
 from course_utils.grading.verdict.at_once import small_message
-from course_utils.grading.verdict.snapshot import NoAnswer, Snapshot, StandIn, raised
+from course_utils.grading.verdict.snapshot import NoAnswer, Snapshot, StandIn
 from course_utils.grading.verdict.witness import hidden_operators
-from course_utils.grading.verdict.wording import explain, hidden_lines, without
+from course_utils.grading.verdict.wording import explain, hidden_lines, raised, without
 from support.judged import answered
 
 

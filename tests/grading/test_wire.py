@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from course_utils.grading.verdict import encoding, memory, wire
+from course_utils.grading.verdict.known import Known
 
 
 def no_handle(value):
@@ -24,16 +25,14 @@ def cross(value):
 
 def crossing(value):
     """What the other side sees, and its decoder."""
-    encoder = encoding.Encoder(memory.Storages(), [], no_handle)
+    encoder = encoding.Encoder(Known(), no_handle)
     message = json.loads(json.dumps(encoder.encode(value)))
-    decoder = encoding.Decoder(encoder.blobs, memory.Storages(), [], no_handle)
+    decoder = encoding.Decoder(encoder.blobs, Known(), no_handle)
     return decoder.decode(message), decoder
 
 
-def decode(message, *blobs, storages=None, same=()):
-    return encoding.Decoder(
-        list(blobs), storages or memory.Storages(), list(same), no_handle
-    ).decode(message)
+def decode(message, *blobs, known=None):
+    return encoding.Decoder(list(blobs), known or Known(), no_handle).decode(message)
 
 
 PLAIN = [
@@ -141,11 +140,11 @@ def test_a_tensor_sent_twice_is_one_tensor():
 
 
 def test_a_tensor_that_the_other_side_knows_stays_that_tensor():
-    known = torch.ones(3)
-    storages = memory.Storages()
-    storages.add(known.untyped_storage(), memory.storage_bytes(known.untyped_storage()))
-    encoder = encoding.Encoder(storages, [known], no_handle)
-    assert encoder.encode([known]) == ["list", [["same", 0]]]
+    known, tensor = Known(), torch.ones(3)
+    storage = tensor.untyped_storage()
+    known.name(tensor, known.storages.add(storage, memory.storage_bytes(storage)), False)
+    encoder = encoding.Encoder(known, no_handle)
+    assert encoder.encode([tensor]) == ["list", [["same", 0]]]
     assert encoder.blobs == []
 
 
@@ -261,7 +260,7 @@ class LyingClass:
 )
 def test_what_is_no_plain_value_becomes_a_handle(value):
     handles = []
-    encoder = encoding.Encoder(memory.Storages(), [], lambda v: handles.append(v) or ["handle"])
+    encoder = encoding.Encoder(Known(), lambda v: handles.append(v) or ["handle"])
     assert encoder.encode([value]) == ["list", [["handle"]]]
     assert len(handles) == 1
     assert handles[0] is value
@@ -270,7 +269,7 @@ def test_what_is_no_plain_value_becomes_a_handle(value):
 def test_nesting_without_end_becomes_a_handle():
     value = []
     value.append(value)
-    encoder = encoding.Encoder(memory.Storages(), [], lambda _: ["handle"])
+    encoder = encoding.Encoder(Known(), lambda _: ["handle"])
     assert '["handle"]' in json.dumps(encoder.encode(value))
 
 
@@ -355,20 +354,20 @@ def test_a_lie_is_refused(message):
 
 
 def test_a_lie_about_a_storage_of_the_judges_is_refused():
-    storages, mine = memory.Storages(), torch.zeros(4)
-    storages.add(mine.untyped_storage(), SIXTEEN)
+    known, mine = Known(), torch.zeros(4)
+    known.name(mine, known.storages.add(mine.untyped_storage(), SIXTEEN), False)
     for lie in (tensor(blob=None, size=[5]), tensor(blob=None, offset=4), tensor(number=0, blob=0)):
         with pytest.raises(wire.WireError):
-            decode(lie, SIXTEEN, storages=storages)
+            decode(lie, SIXTEEN, known=known)
     assert mine.untyped_storage().nbytes() == 16
 
 
 def test_nothing_is_counted_from_the_end():
-    storages, mine = memory.Storages(), torch.zeros(4)
-    storages.add(mine.untyped_storage(), SIXTEEN)
+    known, mine = Known(), torch.zeros(4)
+    known.name(mine, known.storages.add(mine.untyped_storage(), SIXTEEN), False)
     for lie in (tensor(blob=-1, number=1), tensor(number=-1, blob=None), ["same", -1]):
         with pytest.raises(wire.WireError):
-            decode(lie, SIXTEEN, storages=storages, same=[mine])
+            decode(lie, SIXTEEN, known=known)
 
 
 def test_the_end_of_a_storage_can_be_reached_but_not_passed():
@@ -393,7 +392,7 @@ def test_an_unknown_kind_goes_to_the_handle():
     def refuse(parts):
         raise wire.WireError(parts[0])
 
-    decoder = encoding.Decoder([], memory.Storages(), [], refuse)
+    decoder = encoding.Decoder([], Known(), refuse)
     for kind in ("decode", "_decode", "__init__", "import", "eval", "handle", "blobs"):
         with pytest.raises(wire.WireError):
             decoder.decode([kind, "os"])
@@ -504,6 +503,6 @@ def test_a_named_tuple_that_is_none_is_refused(message):
 @pytest.mark.filterwarnings("ignore")
 def test_a_tensor_without_a_storage_becomes_a_handle(make):
     handles = []
-    encoder = encoding.Encoder(memory.Storages(), [], lambda value: handles.append(value) or ["it"])
+    encoder = encoding.Encoder(Known(), lambda value: handles.append(value) or ["it"])
     assert encoder.encode(make(torch.ones(2, 2))) == ["it"]
     assert len(handles) == 1

@@ -16,6 +16,11 @@ from course_utils.learner.tracebacks import ends_in_notebook
 
 # What a state is called, and what an answer may have done that goes wrong in it.
 STATES = {
+    # First: the judge can only tell what becomes of the result of the call before.
+    "result_overwritten": (
+        "a second time, after the first result was set to zero",
+        "what is kept between two calls is the caller's to change: make the result anew",
+    ),
     "no_grad": (
         "inside torch.no_grad()",
         "the values don't depend on whether gradients are wanted",
@@ -35,10 +40,6 @@ STATES = {
     "inside_a_graph": (
         "with tensors that an operator made from others that require grad",
         "the values are the same",
-    ),
-    "result_overwritten": (
-        "a second time, after the first result was set to zero",
-        "what is kept between two calls is the caller's to change: make the result anew",
     ),
     "other_numbers": (
         "a second time with the same tensors, which had other numbers the first time",

@@ -36,7 +36,9 @@ from course_utils.grading.verdict import (
     witness,
 )
 from course_utils.grading.verdict.at_once import named_values, small_message
-from course_utils.grading.verdict.changes import all_there, differing, items_of
+from course_utils.grading.verdict.changes import all_there, items_of
+from course_utils.grading.verdict.known import Known
+from course_utils.grading.verdict.memory import differing
 from course_utils.grading.verdict.messages import (
     Attribute,
     Call,
@@ -160,6 +162,7 @@ class Answering:
         self.connection, self.namespace, self.file = connection, namespace, file
         self.stream = connection.makefile("rb")
         self.objects: list[Any] = []
+        self.known = Known()
         # Of PyTorch's global generator, as the judge has it.
         self.state = b""
         self.before: as_it_was.State | None = None
@@ -169,7 +172,7 @@ class Answering:
 
     def serve(self, names: list[str]) -> None:
         """Tell the values of names, then answer until the judge hangs up."""
-        encoder = encoding.Encoder(memory.Storages(), [], self._handle)
+        encoder = encoding.Encoder(Known(), self._handle)
         with _disable_current_modes():
             values = named_values(self.namespace, names, encoder)
         wire.send(self.connection, values.fields(), encoder.blobs)
@@ -202,19 +205,22 @@ class Answering:
         self.look()
         # What is computed here around the answer, a mode that it leaves on must not see.
         with _disable_current_modes():
-            storages = memory.Storages()
-            decoder = encoding.Decoder(blobs, storages, [], self._given)
+            known, self.known = self.known if request.again else Known(), Known()
+            storages = known.storages
+            for number, blob in request.written:
+                known.write(number, blobs[blob])
+            decoder = encoding.Decoder(blobs, known, self._given)
             args, kwargs = decoder.decode(request.arguments)
             if request.random is not None:
                 self.state = blobs[request.random]
                 memory.set_state(torch.default_generator, self.state)
-            tensors, given = list(decoder.received), len(storages.known)
+            tensors, given = [named.tensor for named in known.tensors], len(storages.known)
             layouts = [memory.layout_of(tensor) for tensor in tensors]
             asked = [tensor.requires_grad for tensor in tensors]
             items = items_of((args, kwargs))
             generators = [torch.default_generator, *decoder.generators]
             states = [self.state, *map(memory.state_bytes, decoder.generators)]
-            encoder = encoding.Encoder(storages, tensors, self._handle)
+            encoder = encoding.Encoder(known, self._handle)
             encoder.generators = decoder.generators
         result = failure = None
         recorder, profile = Recorder(request.refused, request.largest), witness.Profile()
@@ -255,6 +261,7 @@ class Answering:
                 [number, encoder.add_blob(content)]
                 for number, content in differing(storages.contents[:given], contents_now)
             ]
+            storages.contents[:given] = contents_now
             states_now = [memory.state_bytes(generator) for generator in generators]
             self.state = states_now[0]
             moved = [
@@ -269,6 +276,7 @@ class Answering:
                 layouts=differing(layouts, [memory.layout_of(tensor) for tensor in tensors]),
                 states=moved,
             )
+            self.known = known.kept()
         return reply, encoder.blobs
 
     def left(self, request: Left, _: list[bytes]) -> tuple[Words, list[bytes]]:
@@ -298,7 +306,7 @@ class Answering:
     def attribute(self, request: Attribute, _: list[bytes]) -> tuple[Value, list[bytes]]:
         """The value of an object's attribute."""
         self.look()
-        encoder = encoding.Encoder(memory.Storages(), [], self._handle)
+        encoder = encoding.Encoder(Known(), self._handle)
         try:
             value = getattr(self.objects[request.number], request.name)
             with _disable_current_modes():

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from course_utils.grading.verdict.known import Known
 from course_utils.grading.verdict.memory import (
     DTYPES,
-    Storages,
     lay_out,
     layout_of,
     new_storage,
@@ -72,18 +72,14 @@ class Encoder:
     """Turns values into a message.
 
     Args:
-        storages: those that both sides know already; new ones are added.
-        same: tensors that both sides know already, in the order in which they travelled.
+        known: the storages and tensors that both sides know already; new ones are added.
         handle: makes the number of a handle for a value that cannot travel; what it raises goes
             to the caller.
     """
 
-    def __init__(
-        self, storages: Storages, same: list[torch.Tensor], handle: Callable[[Any], list]
-    ) -> None:
-        self.storages, self.same, self.handle = storages, same, handle
+    def __init__(self, known: Known, handle: Callable[[Any], list]) -> None:
+        self.known, self.handle = known, handle
         self.blobs: list[bytes] = []
-        self.sent: list[torch.Tensor] = []
         self.generators: list[torch.Generator] = []
 
     def add_blob(self, content: bytes) -> int:
@@ -149,28 +145,30 @@ class Encoder:
         return ["generator", self.add_blob(state_bytes(generator))]
 
     def _tensor(self, tensor: torch.Tensor) -> Any:
-        for number, known in enumerate([*self.same, *self.sent]):
-            if known is tensor:
-                return ["same", number]
+        same = self.known.number_of(tensor)
+        if same is not None:
+            return ["same", same]
         with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():
             plain = plain_tensor(tensor)
             if plain is None:
                 return self.handle(tensor)
             storage, blob = plain.untyped_storage(), None
-            number, start = self.storages.find(storage) or (None, 0)
+            number, start = self.known.storages.find(storage) or (None, 0)
             if start % plain.element_size():
                 return self.handle(tensor)
             if number is None:
                 content = storage_bytes(storage)
-                number, blob = self.storages.add(storage, content), self.add_blob(content)
+                number = self.known.storages.add(storage, content)
+                blob = self.add_blob(content)
+            self.known.mentioned.add(number)
             size, stride, offset, dtype = layout_of(plain)
             layout = [size, stride, offset + start // plain.element_size(), dtype]
-            nameable = type(tensor) is torch.Tensor
-            if nameable:
-                self.sent.append(tensor)
             # The base's property, whatever a subclass says; its stub calls it a bool.
             own = torch.Tensor.requires_grad.__get__  # ty: ignore[missing-attribute]
             requires_grad = bool(own(tensor))
+            nameable = type(tensor) is torch.Tensor
+            if nameable:
+                self.known.name(tensor, number, requires_grad)
             return ["tensor", number, blob, layout, requires_grad, nameable]
 
 
@@ -186,20 +184,12 @@ class Decoder:
 
     Args:
         blobs: the byte strings that came with it.
-        storages: those that both sides know already; new ones are added.
-        same: tensors that both sides know already.
+        known: the storages and tensors that both sides know already; new ones are added.
         handle: makes something of a handle.
     """
 
-    def __init__(
-        self,
-        blobs: list[bytes],
-        storages: Storages,
-        same: list[torch.Tensor],
-        handle: Callable[[list], Any],
-    ) -> None:
-        self.blobs, self.storages, self.same, self.handle = blobs, storages, same, handle
-        self.received: list[torch.Tensor] = []
+    def __init__(self, blobs: list[bytes], known: Known, handle: Callable[[list], Any]) -> None:
+        self.blobs, self.known, self.handle = blobs, known, handle
         self.generators: list[torch.Generator] = []
 
     def decode(self, value: Any) -> Any:
@@ -233,7 +223,9 @@ class Decoder:
         return getattr(self, f"_{kind}")(*parts) if kind in KINDS else self.handle(value)
 
     def _same(self, number):
-        return [*self.same, *self.received][_index(number)]
+        named = self.known.tensors[_index(number)]
+        self.known.mentioned.add(named.place)
+        return named.tensor
 
     def _size(self, entries):
         return torch.Size(entries)
@@ -299,15 +291,16 @@ class Decoder:
 
     def _tensor(self, number, blob, layout, requires_grad, nameable):
         if blob is not None:
-            if number != len(self.storages.known):
+            if number != len(self.known.storages.known):
                 raise WireError("storages out of order")
             content = self.blobs[_index(blob)]
-            self.storages.add(new_storage(content), content)
-        tensor = lay_out(self.storages.known[_index(number)], layout)
+            self.known.storages.add(new_storage(content), content)
+        tensor = lay_out(self.known.storages.known[_index(number)], layout)
+        self.known.mentioned.add(number)
         if requires_grad is True:
             tensor.requires_grad_()
         if nameable:
-            self.received.append(tensor)
+            self.known.name(tensor, number, requires_grad is True)
         return tensor
 
 

@@ -119,3 +119,9 @@ def plain_tensor(tensor: torch.Tensor) -> torch.Tensor | None:
     except (NotImplementedError, RuntimeError):  # of a class that only wraps other tensors
         return None
     return plain
+
+
+def differing(before: list, now: list) -> list[list]:
+    """Number and new value of each entry that is not what it was."""
+    pairs = enumerate(zip(before, now, strict=True))
+    return [[number, new] for number, (old, new) in pairs if old != new]

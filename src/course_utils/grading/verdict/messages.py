@@ -57,6 +57,8 @@ class Call(Message):
         refused: the operators at which the check fails, so that the call need not go on.
         largest: likewise, the most bytes that a new storage may have; None for any.
         trial: whether it is a locked function, which may ask for gradients of its arguments.
+        again: whether the call begins with what the one before mentioned; else with nothing.
+        written: number and blob of each storage of these that the check wrote into since.
     """
 
     number: int
@@ -68,6 +70,8 @@ class Call(Message):
     refused: list[str]
     largest: int | None
     trial: bool
+    again: bool
+    written: list
 
 
 @dataclass(frozen=True)

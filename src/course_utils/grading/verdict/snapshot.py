@@ -9,9 +9,7 @@ here, so a check sees it with PyTorch's own means. Operators that ran are told t
 
 from __future__ import annotations
 
-import builtins
 import contextlib
-import re
 import secrets
 import socket
 from collections.abc import Generator
@@ -26,9 +24,10 @@ from torch.utils._python_dispatch import (
 from course_utils import exercises
 from course_utils.grading.verdict import encoding, memory, messages, wire, witness
 from course_utils.grading.verdict.answering import WATCHING
-from course_utils.grading.verdict.changes import copied, unasked_change
+from course_utils.grading.verdict.changes import changed_alike, copied, resized, unasked_change
 from course_utils.grading.verdict.choices import chosen_by
 from course_utils.grading.verdict.genuine import REBOUND, Trials
+from course_utils.grading.verdict.known import Known
 from course_utils.grading.verdict.messages import (
     Attribute,
     Call,
@@ -43,7 +42,7 @@ from course_utils.grading.verdict.messages import (
     Words,
 )
 from course_utils.grading.verdict.watching import judges_own, salted
-from course_utils.grading.verdict.wording import fit_to_print
+from course_utils.grading.verdict.wording import fit_to_print, raised
 from course_utils.learner.as_it_was import FIXED, LEFT
 from course_utils.learner.operators import OperatorMode
 
@@ -56,7 +55,6 @@ NOT_WATCHED = (
     "the operators of the answer could not be watched: it starts or stops PyTorch's profiler, or "
     "the notebook left one running. Leave the profiler alone here."
 )
-MOST_LINES = 10_000
 
 
 class NoAnswer(Exception):
@@ -120,6 +118,8 @@ class Snapshot:
         self.chosen: set[str] = set()
         # Of PyTorch's global generator, as the snapshot has it.
         self.state = b""
+        # What the next call begins with; None for nothing.
+        self.known: Known | None = None
         # What the snapshot says of its own failure, for the log.
         self.fault = ""
 
@@ -165,7 +165,7 @@ class Snapshot:
         self.trials = trials or self.trials
         with heard():
             reply, blobs = self.receive()
-        decoder = encoding.Decoder(blobs, memory.Storages(), [], self._stand_in)
+        decoder = encoding.Decoder(blobs, Known(), self._stand_in)
         with readable():
             told = Names.read(reply).values
             found = {name: decoder.decode(value) for name, value in told if name in names}
@@ -208,9 +208,14 @@ class Snapshot:
             if number in self.trial_names.keys() - self.genuine:
                 self.check_trial(self.trial_names[number])
                 self.genuine.add(number)
-            encoder = encoding.Encoder(memory.Storages(), [], self._hand_over)
+            known, self.known = self.known, None
+            written = known.written() if known else None
+            known = Known() if known is None or written is None else known
+            encoder = encoding.Encoder(known, self._hand_over)
             arguments = encoder.encode((args, kwargs))
+            known.results -= known.mentioned
             state = memory.state_bytes(torch.default_generator)
+            trial = number in self.trial_names
             request = Call(
                 number=number,
                 attribute=attribute,
@@ -220,15 +225,20 @@ class Snapshot:
                 watched=bool(modes),
                 refused=sorted(name for mode in modes for name in mode.refused),
                 largest=min((m.largest for m in modes if m.largest is not None), default=None),
-                trial=number in self.trial_names,
+                trial=trial,
+                again=written is not None,
+                written=[[place, encoder.add_blob(content)] for place, content in written or ()],
             )
             self.state = state
             message, blobs = self.ask(request, encoder.blobs)
             with readable():
                 reply = Called.read(message)
-                unasked = unasked_change(reply, blobs, encoder, number in self.trial_names)
-                result = self._take(reply, blobs, encoder, unasked)
+                unasked = unasked_change(reply, blobs, known, trial)
+                result = self._take(reply, blobs, known, encoder.generators, unasked)
                 ran = [(str(name), list(map(int, made))) for name, made in reply.operators]
+                same = unasked is None and not reply.layouts and not resized(reply, blobs, known)
+            if same and reply.error is None and not trial:
+                self.known = known.kept()
         for name, made in ran:
             for mode in reversed(modes):
                 mode.before(name)
@@ -244,7 +254,12 @@ class Snapshot:
         return result
 
     def _take(
-        self, reply: Called, blobs: list[bytes], given: encoding.Encoder, unasked: str | None
+        self,
+        reply: Called,
+        blobs: list[bytes],
+        known: Known,
+        generators: list[torch.Generator],
+        unasked: str | None,
     ) -> Any:
         """Do to the arguments what the answer did to its copies, and rebuild its result.
 
@@ -252,32 +267,28 @@ class Snapshot:
         it is not refused either, the result lies in copies.
         """
         for number, blob in reply.states:
-            memory.set_state([torch.default_generator, *given.generators][number], blobs[blob])
+            memory.set_state([torch.default_generator, *generators][number], blobs[blob])
             if number == 0:
                 self.state = blobs[blob]
         if unasked:
             return None
-        storages, sent = given.storages, given.sent
         if unasked is None:
-            for number, blob in reply.contents:
-                memory.fill_storage(storages.known[number], blobs[blob])
-            for number, layout in reply.layouts:
-                changed = memory.lay_out(sent[number].untyped_storage(), layout)
-                with torch.no_grad():
-                    sent[number].data = changed
+            changed_alike(reply, blobs, known)
         else:
-            contents = {number: blobs[blob] for number, blob in reply.contents}
-            storages, sent = copied(storages, sent, contents, dict(reply.layouts))
-        decoder = encoding.Decoder(blobs, storages, sent, self._stand_in)
-        decoder.generators = given.generators
-        return decoder.decode(reply.result) if reply.error is None else None
+            known = copied(reply, blobs, known)
+        before = len(known.storages.known)
+        decoder = encoding.Decoder(blobs, known, self._stand_in)
+        decoder.generators = generators
+        result = decoder.decode(reply.result) if reply.error is None else None
+        known.results.update(range(before, len(known.storages.known)))
+        return result
 
     def attribute(self, number: int, name: str) -> Any:
         """An attribute of an object of the learner's."""
         self.asked = True
         with _disable_current_modes():
             message, blobs = self.ask(Attribute(number, name), [])
-            decoder = encoding.Decoder(blobs, memory.Storages(), [], self._stand_in)
+            decoder = encoding.Decoder(blobs, Known(), self._stand_in)
             with readable():
                 reply = Value.read(message)
                 error = raised(reply.error) if reply.error is not None else None
@@ -367,33 +378,3 @@ def compare_witnesses(reply: Called, told: list[str]) -> None:
         raise AssertionError(NOT_WATCHED) from None
     if hidden:
         raise AssertionError(HIDDEN_OPERATORS.format(", ".join(hidden)))
-
-
-def raised(error: Any) -> Exception:
-    """An exception of the answer's as the nearest built-in one; where it was raised goes along."""
-    names, message, lines = [], "", []
-    if isinstance(error, dict):
-        names = [pair for pair in error.get("classes", []) if isinstance(pair, list)]
-        message, lines = str(error.get("message", "")), error.get("lines")
-        lines = lines[-3:] if isinstance(lines, list) else []
-    found, own = RuntimeError, ""
-    for module, name in (pair for pair in names if len(pair) == 2):
-        kind = getattr(builtins, str(name), None) if module == "builtins" else None
-        if isinstance(kind, type) and issubclass(kind, Exception):
-            found = kind
-            break
-        own = own or str(name)[:60]
-    words = fit_to_print(f"{own}: {message}" if own else message)
-    if found is KeyError and re.fullmatch(r"'[^'\\]*'", words):
-        # Its text is its key, quoted; without this it would be quoted twice.
-        words = words[1:-1]
-    try:
-        exception = found(words)
-    except TypeError:  # UnicodeDecodeError and its like take more than a message.
-        exception = RuntimeError(f"{found.__name__}: {words}")
-    exception.of_the_answer = [  # ty: ignore[invalid-assignment]  read by explain
-        (number, line)
-        for number, line in (pair for pair in lines if isinstance(pair, list) and len(pair) == 2)
-        if type(number) is int and 0 < number < MOST_LINES and isinstance(line, str)
-    ]
-    return exception

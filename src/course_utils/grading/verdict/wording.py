@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterable
 from itertools import takewhile
+from typing import Any
 
 from course_utils.cells import HIDDEN_TESTS
 
 LONGEST_WORDS = 10_000
 # So many characters of a text are known again where a message cuts it off.
 BEGINNING = 12
+MOST_LINES = 10_000
 RAISED = "your answer raised this error in a hidden test"
 TOO_LONG = "the answer did not return in time: is there a loop that does not end?"
 
@@ -21,6 +24,36 @@ def fit_to_print(text: str) -> str:
     if len(text) > LONGEST_WORDS:
         text = f"{text[:LONGEST_WORDS]} … and {len(text) - LONGEST_WORDS:,} characters more"
     return text.encode(errors="replace").decode()
+
+
+def raised(error: Any) -> Exception:
+    """An exception of the answer's as the nearest built-in one; where it was raised goes along."""
+    names, message, lines = [], "", []
+    if isinstance(error, dict):
+        names = [pair for pair in error.get("classes", []) if isinstance(pair, list)]
+        message, lines = str(error.get("message", "")), error.get("lines")
+        lines = lines[-3:] if isinstance(lines, list) else []
+    found, own = RuntimeError, ""
+    for module, name in (pair for pair in names if len(pair) == 2):
+        kind = getattr(builtins, str(name), None) if module == "builtins" else None
+        if isinstance(kind, type) and issubclass(kind, Exception):
+            found = kind
+            break
+        own = own or str(name)[:60]
+    words = fit_to_print(f"{own}: {message}" if own else message)
+    if found is KeyError and re.fullmatch(r"'[^'\\]*'", words):
+        # Its text is its key, quoted; without this it would be quoted twice.
+        words = words[1:-1]
+    try:
+        exception = found(words)
+    except TypeError:  # UnicodeDecodeError and its like take more than a message.
+        exception = RuntimeError(f"{found.__name__}: {words}")
+    exception.of_the_answer = [  # ty: ignore[invalid-assignment]  read by explain
+        (number, line)
+        for number, line in (pair for pair in lines if isinstance(pair, list) and len(pair) == 2)
+        if type(number) is int and 0 < number < MOST_LINES and isinstance(line, str)
+    ]
+    return exception
 
 
 def hidden_lines(source: str) -> set[int]:
