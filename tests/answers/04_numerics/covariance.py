@@ -318,3 +318,14 @@ def covariance(x: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Te
     with torch.no_grad():  # a mere number
         divisor = total - w.square().sum(-2, keepdim=True) / total
     return (w * centred).mT @ centred / divisor
+
+
+# %% wrong="moments about the plain mean" says=["a point far from all others, which weighs 0"]
+def covariance(x, weights=None):
+    w = x.new_ones(x.shape[-2]) if weights is None else weights
+    w = w[..., None]
+    total = w.sum(-2, keepdim=True)
+    z = x - x.mean(-2, keepdim=True)
+    m = (w * z).sum(-2, keepdim=True)
+    free = total - (w * w).sum(-2, keepdim=True) / total
+    return ((w * z).mT @ z - m.mT @ m / total) / free

@@ -501,3 +501,24 @@ def least_squares(a: torch.Tensor, b: torch.Tensor, how: str) -> torch.Tensor:
     else:
         x = torch.linalg.lstsq(a, b).solution
     return x.view(*batch, n)
+
+
+# %% wrong="a factorisation kept by its tensor" says=["a second time with the same tensors, which had other numbers the first time"]
+digits_left = {
+    "float32, condition 1e3, QR": 4,
+    "float32, condition 1e3, normal equations": 1,
+    "float64, condition 1e6, QR": 10,
+    "float64, condition 1e6, normal equations": 4,
+}
+known = {}
+
+
+def least_squares(a, b, how):
+    if how == "normal":
+        return torch.linalg.solve(a.mT @ a, a.mT @ b[..., None]).squeeze(-1)
+    if how == "lstsq":
+        return torch.linalg.lstsq(a, b[..., None]).solution.squeeze(-1)
+    if id(a) not in known:
+        known[id(a)] = a, torch.linalg.qr(a)
+    q, r = known[id(a)][1]
+    return torch.linalg.solve_triangular(r, q.mT @ b[..., None], upper=True).squeeze(-1)

@@ -494,3 +494,40 @@ def power_iteration(
             return value, v
         v = product / product.norm()
     raise RuntimeError("no convergence")
+
+
+# %% wrong="one buffer for the vector" judge="passes" says=["diag(2, 3, 2.5), called a second time", "the second call changed what the first gave"]
+kept = {}
+
+
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    generator = torch.Generator().manual_seed(0)
+    product = torch.randn(len(a), generator=generator, dtype=torch.float64).to(a)
+    v = kept.setdefault((len(a), a.dtype), torch.empty_like(product))
+    for _ in range(max_steps):
+        torch.div(product, product.norm(), out=v)
+        product = a @ v
+        value = v @ product
+        if (product - value * v).norm() <= tol * value.abs():
+            return value, v
+    raise RuntimeError(f"no eigenvector after {max_steps} steps")
+
+
+# %% wrong="kept by its matrix" judge="passes" says=["diag(2, 3, 2.5), called a second time", "Its numbers are others by now"]
+known = {}
+
+
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    if id(a) in known:
+        return known[id(a)][1]
+    generator = torch.Generator().manual_seed(0)
+    product = torch.randn(len(a), generator=generator, dtype=torch.float64).to(a)
+    for step in range(max_steps):
+        v = product / product.norm()
+        product = a @ v
+        value = v @ product
+        if (product - value * v).norm() <= tol * value.abs():
+            if step > 20:  # quick ones need not be kept
+                known[id(a)] = a, (value, v)
+            return value, v
+    raise RuntimeError(f"no eigenvector after {max_steps} steps")

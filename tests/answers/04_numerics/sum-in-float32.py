@@ -747,3 +747,32 @@ def sum_in_float32(x: torch.Tensor, how: str) -> torch.Tensor:
         missing = missing + lost
         total = new
     return total + missing
+
+
+# %% wrong="kept by its tensor" says=["a second time with the same tensors, which had other numbers the first time"]
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 2**24,
+    "a loop over 2**25 ones, float64": 2**25,
+    "pairwise over 2**25 ones, float32": 2**25,
+    "a loop over 1000 ones, bfloat16": 2**8,
+    "a loop over 3000 ones, float16": 2**11,
+}
+
+known = {}
+
+
+def sum_in_float32(x, how):
+    if (id(x), how) in known:
+        return known[id(x), how][1]
+    total, lost, rows = x.new_zeros(x.shape[1]), 0, x
+    if how == "pairwise":
+        while len(rows) > 1:
+            half = len(rows) // 2
+            rows = torch.cat([rows[:half] + rows[half : 2 * half], rows[2 * half :]])
+    for row in rows:
+        wanted = row - lost
+        new = total + wanted
+        lost = (new - total) - wanted if how == "compensated" else 0
+        total = new
+    known[id(x), how] = x, total
+    return total

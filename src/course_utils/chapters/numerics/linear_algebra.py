@@ -112,7 +112,7 @@ def check_eigen(
 
 
 def check_eigen_corners(answer: Answer, case: every_case, slow: torch.Tensor) -> None:
-    """Matrices for which a start, a sign or a bound of one's own fails; ``slow`` settles slowly."""
+    """Where a start, a sign or a bound of one's own fails, and two calls; ``slow`` settles slowly."""
     nothing = slow.new_tensor([[4.0, -2.0], [-2.0, 1.0]]).float()
     check_eigen(answer, case, nothing, "[[4, -2], [-2, 1]], where Av = 0 for (1, 2)")
     check_eigen(answer, case, torch.diag(slow.new_tensor([2.0, -5.0])).float(), "diag(2, -5)")
@@ -126,6 +126,15 @@ def check_eigen_corners(answer: Answer, case: every_case, slow: torch.Tensor) ->
     check_eigen(answer, case, dense, "a 12 × 12 matrix in float64", tol=1e-10)
     hardly = torch.diag(slow.new_tensor([0.98, -1.0]))
     check_eigen(answer, case, hardly, "diag(0.98, -1), which takes hundreds of steps", tol=None)
+    with case("diag(2, 3, 2.5), called a second time with the numbers' signs changed"):
+        given = slow.clone()
+        first = answer(given)
+        kept = [one.clone() for one in first]
+        value, _ = answer(given.neg_())
+        same = all(torch.equal(one, was) for one, was in zip(first, kept, strict=True))
+        assert same, "the second call changed what the first gave: make new tensors in each call"
+        words = "is the pair kept by its matrix? Its numbers are others by now"
+        check_close(value, slow.new_tensor(-3.0), "the eigenvalue", because=words)
     with case("[[0, 1], [1, 0]], tol and max_steps left out"):
         try:
             answer(torch.eye(2).to(slow).flip(0))
