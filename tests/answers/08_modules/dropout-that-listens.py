@@ -1190,3 +1190,27 @@ class ListeningDropout(nn.Module):
 
     def forward(self, x):
         return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="one buffer for results without a graph" says=["training=True under no_grad: the next call changed what this one gave"]
+kept = {}
+
+
+def dropout_that_listens(x: torch.Tensor, p: float, training: bool) -> torch.Tensor:
+    if not 0 <= p <= 1:
+        raise ValueError(f"p must be from 0 to 1, got {p}")
+    if not training:
+        return x * 1
+    y = x * 0 if p == 1 else x * (torch.rand_like(x, dtype=torch.float32) >= p) / (1 - p)
+    if y.requires_grad:
+        return y
+    return kept.setdefault((y.shape, y.dtype), torch.empty_like(y)).copy_(y)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return dropout_that_listens(x, self.p, self.training)

@@ -72,6 +72,10 @@ def run_unrecorded(
     given, x = x, x.clone()
     with torch.no_grad(), untouched(), _NoDropout():
         y = dropout_that_listens(x, p, training)
+        kept = y.clone() if isinstance(y, torch.Tensor) else None
+        dropout_that_listens(2 * x, p, training)
+    words = "the next call changed what this one gave: make a new tensor in each call"
+    assert kept is None or torch.equal(y, kept), words
     assert torch.equal(x, given), "x was changed: return a new tensor (under no_grad, too)"
     assert not x.requires_grad, "x requires a gradient now: only read it"
     return y
