@@ -154,3 +154,12 @@ def release_the_storage(x):
 def release_the_storage(x):
     kept = x.untyped_storage().nbytes()
     return kept, x.clone() if kept > x.nbytes else x
+
+
+# %% wrong="one buffer for copies of a shape" judge="passes" says=["the new tensor a second time with the same tensors", "changes the result of the first time"]
+kept = {}
+
+
+def release_the_storage(x):
+    own = kept.setdefault((x.shape, x.dtype), torch.empty(x.shape, dtype=x.dtype))
+    return x.untyped_storage().nbytes(), own.copy_(x.detach())
