@@ -322,3 +322,30 @@ def embedding_map(writer, features, labels):
     distances = torch.cdist(centred, centred)
     distances.fill_diagonal_(distances.max().item())
     return centred @ directions.T, distances.argmin(1)
+
+
+# %% wrong="one buffer for the coordinates of all calls" says=["twelve, far from 0: coordinates: the call a second time", "changes the result of the first time"]
+_places = {}
+
+
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    centred = features - features.mean(0)
+    new = centred @ torch.linalg.svd(centred, full_matrices=False).Vh[:2].T
+    places = _places.setdefault((new.shape, new.dtype), torch.empty_like(new)).copy_(new)
+    far = torch.cdist(features, features, compute_mode="donot_use_mm_for_euclid_dist")
+    return places, far.fill_diagonal_(float("inf")).argmin(1)
+
+
+# %% wrong="kept by the tensor of features" says=["twelve, far from 0: coordinates: the call a second time", "gives other values than without"]
+_maps = {}
+
+
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    if features not in _maps:
+        centred = features - features.mean(0)
+        places = centred @ torch.linalg.svd(centred, full_matrices=False).Vh[:2].T
+        far = torch.cdist(features, features, compute_mode="donot_use_mm_for_euclid_dist")
+        _maps[features] = places, far.fill_diagonal_(float("inf")).argmin(1)
+    return _maps[features]

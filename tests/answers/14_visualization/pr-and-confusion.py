@@ -76,7 +76,7 @@ def pr_and_confusion(scores, labels, threshold):
     )
 
 
-# %% wrong="bincount without minlength; precision and recall swapped" says=["precision and recall have changed places", "none called: raised RuntimeError", "a cell of the matrix may be empty"]
+# %% wrong="bincount without minlength; precision and recall swapped" says=["precision and recall have changed places", "none called, scores in half: raised RuntimeError", "a cell of the matrix may be empty"]
 def pr_and_confusion(scores, labels, threshold):
     thresholds = scores.unique()
     said = scores >= thresholds[:, None]

@@ -137,6 +137,10 @@ def check_batch(attempt, on_gpu, images, labels, names, mean, std) -> None:
             "divided by its largest number: cut off at 1 instead": (
                 back.clamp(min=0) / back.max().clamp(min=1)
             ).permute(1, 2, 0),
+            "bytes wrap around: clamp at 0 as well": (
+                (back.clamp(max=1) * 255).long() % 256
+            ).permute(1, 2, 0)
+            / 255,
             "bytes wrap around: clamp first": ((back * 255).long() % 256).permute(1, 2, 0) / 255,
         }
         wanted = f"{(*x.shape[1:], 3)}: three colours, also where the height or width is 1"

@@ -16,6 +16,7 @@ from course_utils.chapters.visualization.comparing import (
     as_somebody_left_it,
     check_left,
     check_seen,
+    kept_from_before,
     on_cpu,
     tried,
 )
@@ -168,9 +169,12 @@ def make_looker(kind: str) -> tuple[Example | ShapeNet, torch.Tensor]:
 def seen_cam(answer: Callable, kind: str, target: int) -> tuple:
     """The two maps, and what is not as it was."""
     model, image = make_looker(kind)
+    other, again = make_looker(kind)[0], []
+    if kind == "the example":
+        again = kept_from_before(lambda x: answer(other, x, target), image)
     before, pixels = Before(as_somebody_left_it(model)), image.clone()
     result = answer(model, image, target)
-    left = before.changes()
+    left = before.changes() + again
     if image.requires_grad or image.grad is not None:
         left.append("the image needs a gradient now: let a copy need it")
     if not torch.equal(image.detach(), pixels):

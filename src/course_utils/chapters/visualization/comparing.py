@@ -12,10 +12,12 @@ import torch
 import torch.nn as nn
 
 from course_utils.learner.awkward import HOOKS, forbid_side_effects
+from course_utils.learner.other_states import STATES, check_states
 from course_utils.learner.tracebacks import ends_in_notebook
 from course_utils.learner.values import check_value
 
 FAILED = object()
+AGAIN = {"result_overwritten", "other_numbers"}  # states of a second call
 
 
 def tried(case, name: str, attempt: Callable, *arguments):
@@ -26,6 +28,15 @@ def tried(case, name: str, attempt: Callable, *arguments):
         with case(name):
             raise error
     return FAILED
+
+
+def kept_from_before(function: Callable, x: torch.Tensor) -> list[str]:
+    """Words for a second call that gives what the first one left, or changes its result."""
+    try:
+        check_states(function, x, what="the call", but=STATES.keys() - AGAIN)
+    except AssertionError as error:
+        return [str(error)]
+    return []
 
 
 def on_cpu(value):

@@ -64,7 +64,15 @@ def other_settings() -> dict:
     }
 
 
-SETTINGS = {"": two_settings, "other numbers, ": other_settings}
+def spiked_settings() -> dict:
+    """The two settings, with a training loss that goes up to 30 for a step."""
+    data = two_settings()
+    return data | {"loss": [30.0 if n == 60 else v for n, v in enumerate(data["loss"])]}
+
+
+SETTINGS = {
+    "": two_settings, "other numbers, ": other_settings, "a spike, ": spiked_settings,
+}  # fmt: skip
 
 
 def draw_lies(data: dict) -> tuple[plt.Figure, dict[str, plt.Axes]]:

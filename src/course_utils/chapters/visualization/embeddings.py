@@ -10,15 +10,30 @@ import numpy as np
 import torch
 from torch.utils.tensorboard import SummaryWriter
 
-from course_utils.chapters.visualization.comparing import FAILED, check_seen, on_cpu, tried
+from course_utils.chapters.visualization.comparing import (
+    FAILED,
+    check_seen,
+    kept_from_before,
+    on_cpu,
+    tried,
+)
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
 
 
-def seen_embedding_map(answer: Callable, features: torch.Tensor, labels: list[str]) -> dict:
-    """What was returned, and the files for the projector."""
+def seen_embedding_map(
+    answer: Callable, features: torch.Tensor, labels: list[str], again: bool = False
+) -> dict:
+    """What was returned, and the files for the projector; ``again``: is a second call as good?"""
+
+    def alone(x: torch.Tensor) -> tuple:
+        torch.manual_seed(0)  # an SVD may draw
+        with tempfile.TemporaryDirectory() as folder, SummaryWriter(folder) as writer:
+            return answer(writer, x, list(labels))
+
+    kept = kept_from_before(alone, features) if again else []
     with tempfile.TemporaryDirectory() as folder:
         writer = SummaryWriter(folder)
         result = answer(writer, features, labels)
@@ -28,7 +43,7 @@ def seen_embedding_map(answer: Callable, features: torch.Tensor, labels: list[st
             file.read_text("utf-8").splitlines() for file in Path(folder).rglob("metadata.tsv")
         ]
     found = {"tables": [torch.tensor(table) for table in tables], "labels": words}
-    return found | {"result": on_cpu(result)}
+    return found | {"result": on_cpu(result), "kept": kept}
 
 
 def _map_of(x: torch.Tensor) -> torch.Tensor:
@@ -147,13 +162,14 @@ def check_map(case, attempt, name, features):
     labels, features = [f"größe {-n % 7}" for n in range(len(features))], features.to(device)
     handed = list(labels)
     with forbid_changes(features):
-        found = tried(case, name, attempt, features, handed)
+        found = tried(case, name, attempt, features, handed, "twelve" in name)
     if found is FAILED:
         return
     parts = found["result"]
     is_pair = isinstance(parts, (tuple, list)) and len(parts) == 2
     assert is_pair, f"{parts!r} is no pair: is there an answer yet?"
     with case(f"{name}: coordinates"):
+        assert not found["kept"], found["kept"][0]
         check_pca(parts[0], features)
     with case(f"{name}: neighbours"):
         check_neighbours(parts[1], features)

@@ -14,6 +14,7 @@ from course_utils.chapters.visualization.comparing import (
     as_somebody_left_it,
     check_left,
     check_seen,
+    kept_from_before,
     on_cpu,
     tried,
 )
@@ -53,10 +54,12 @@ def make_filters(kind: str) -> nn.Sequential:
 
 def seen_filters(answer: Callable, kind: str, image: torch.Tensor, *arguments) -> tuple:
     """What was returned, and what is not as it was."""
-    model = make_filters(kind)
+    model, other, again = make_filters(kind), make_filters(kind), []
+    if kind == "a frozen model":
+        again = kept_from_before(lambda x: answer(other, x, *arguments), image)
     before = Before(as_somebody_left_it(model))
     result = answer(model, image, *arguments)
-    left = before.changes()
+    left = before.changes() + again
     if image.requires_grad:
         left.append("the image needs a gradient now: let a copy need it")
     named = zip(ASKED, result or (), strict=False)
