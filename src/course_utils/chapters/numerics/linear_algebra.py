@@ -112,7 +112,7 @@ def check_eigen(
 
 
 def check_eigen_corners(answer: Answer, case: every_case, slow: torch.Tensor) -> None:
-    """Where a start, a sign or a bound of one's own fails, and two calls; ``slow`` settles slowly."""
+    """Where a start, a sign or a bound of one's own fails; two calls. ``slow`` settles slowly."""
     nothing = slow.new_tensor([[4.0, -2.0], [-2.0, 1.0]]).float()
     check_eigen(answer, case, nothing, "[[4, -2], [-2, 1]], where Av = 0 for (1, 2)")
     check_eigen(answer, case, torch.diag(slow.new_tensor([2.0, -5.0])).float(), "diag(2, -5)")
