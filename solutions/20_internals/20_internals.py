@@ -1334,7 +1334,7 @@ print("on meta", square(torch.ones(2, 3, device="meta")).shape)
 #
 # 1. **The kernel**, its loop with `scan_rows`, NumPy or PyTorch, as you like.
 #    - `x` may have any strides, and sizes of 0; it is left as it is. Its dtype is `float16`, `bfloat16`,
-#      `float32` or `float64`.
+#      `float32` or `float64`. What isn't finite reaches no earlier step.
 #    - A tensor without a dimension raises a `ValueError`, a dtype that isn't floating a `TypeError`.
 #    - The result is new and contiguous, of the shape and dtype of `x`. The half types are computed in
 #      `float32` or better and rounded once.

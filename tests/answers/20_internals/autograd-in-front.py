@@ -3254,3 +3254,61 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
     """Given: put your kernel in front of each operator of a table of slopes."""
     for operator, slopes in table.items():
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="the keys of the values" says=["a result on another backend", "the result has its own keys"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys = frozenset({"Autograd"}).union(*(value.keys for value in values))
+            result.node = (slopes, values)
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    uses, todo, seen = {}, [result], {result}
+    while todo:
+        handle = todo.pop()
+        for value in handle.node[1] if handle.node else ():
+            uses[value] = uses.get(value, 0) + 1
+            if value not in seen:
+                seen.add(value)
+                todo.append(value)
+    paid, ready = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while ready:
+            handle = ready.pop()
+            gradient = paid.pop(handle, None)
+            if handle.node is None:
+                if gradient is not None and handle.requires_grad:
+                    if handle.grad is not None:
+                        gradient = dispatcher.call("add", handle.grad, gradient)
+                    handle.grad = gradient
+                continue
+            slopes, values = handle.node
+            if gradient is None:
+                shares = [None] * len(values)
+            else:
+                shares = slopes(dispatcher.call, gradient, handle, *values)
+            for value, share in zip(values, shares):
+                if share is not None:
+                    if value in paid:
+                        share = dispatcher.call("add", paid[value], share)
+                    paid[value] = share
+                uses[value] -= 1
+                if uses[value] == 0:
+                    ready.append(value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))

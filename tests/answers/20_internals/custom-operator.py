@@ -9,6 +9,7 @@
 # - "`x` may have any strides"
 # - "sizes of 0"
 # - "it is left as it is"
+# - "What isn't finite reaches no earlier step"
 # - "A tensor without a dimension raises a `ValueError`"
 # - "a dtype that isn't floating a `TypeError`"
 # - "a fake"
@@ -981,7 +982,7 @@ def _(info, in_dims, x, decay):
     return custom_operator(x, decay), 0
 
 
-# %% right="by a matrix of powers"
+# %% right="by a matrix of powers, masked afterwards"
 @torch.library.custom_op("internals::decayed_sum", mutates_args=())
 def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
     if not x.is_floating_point():
@@ -990,8 +991,8 @@ def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
         raise ValueError("0-D")
     steps = x.shape[-1]
     power = torch.arange(steps)[:, None] - torch.arange(steps)
-    matrix = torch.where(power >= 0, torch.tensor(decay, dtype=torch.float64) ** power.clamp(0), 0)
-    return (x.double() @ matrix.t()).to(x.dtype).contiguous()
+    parts = x.double()[..., None, :] * torch.tensor(decay, dtype=torch.float64) ** power.clamp(0)
+    return torch.where(power >= 0, parts, 0).sum(-1).to(x.dtype).contiguous()
 
 
 class Keep:
@@ -1531,3 +1532,114 @@ def _(info, in_dims, x, decay):
     if x.dim() == 1:
         raise ValueError("needs a dimension of steps")
     return custom_operator(x, decay), 0
+
+
+# %% wrong="by a matrix of powers" breaks="What isn't finite reaches no earlier step" says=["NaN and infinity among the steps", "reaches no earlier step"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if not x.is_floating_point():
+        raise TypeError(str(x.dtype))
+    if x.shape == ():
+        raise ValueError("0-D")
+    steps = x.shape[-1]
+    power = torch.arange(steps)[:, None] - torch.arange(steps)
+    matrix = torch.where(power >= 0, torch.tensor(decay, dtype=torch.float64) ** power.clamp(0), 0)
+    return (x.double() @ matrix.t()).to(x.dtype).contiguous()
+
+
+class Keep:
+    def __init__(self, decay):
+        self.decay = decay
+
+
+custom_operator.register_fake(lambda x, decay: x.new_empty(tuple(x.shape)))
+custom_operator.register_autograd(
+    lambda ctx, g: (torch.flip(custom_operator(torch.flip(g, [-1]), ctx.keep.decay), [-1]), None),
+    setup_context=lambda ctx, inputs, output: setattr(ctx, "keep", Keep(inputs[1])),
+)
+
+
+def for_each(info, dims, x, decay):
+    if x.shape[:1] == x.shape:
+        raise ValueError("an entry has no steps")
+    return custom_operator(torch.moveaxis(x, dims[0], 0), decay), 0
+
+
+torch.library.register_vmap("internals::decayed_sum", for_each)
+
+
+# %% wrong="a running sum of x divided by powers" says=["two thousand steps", "carry the total along"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if not x.is_floating_point():
+        raise TypeError(str(x.dtype))
+    if x.shape == ():
+        raise ValueError("0-D")
+    steps = x.shape[-1]
+    if decay == 0:
+        return x.clone(memory_format=torch.contiguous_format)
+    powers = torch.tensor(decay, dtype=torch.float64) ** torch.arange(steps)
+    return ((x.double() / powers).cumsum(-1) * powers).to(x.dtype).contiguous()
+
+
+class Keep:
+    def __init__(self, decay):
+        self.decay = decay
+
+
+custom_operator.register_fake(lambda x, decay: x.new_empty(tuple(x.shape)))
+custom_operator.register_autograd(
+    lambda ctx, g: (torch.flip(custom_operator(torch.flip(g, [-1]), ctx.keep.decay), [-1]), None),
+    setup_context=lambda ctx, inputs, output: setattr(ctx, "keep", Keep(inputs[1])),
+)
+
+
+def for_each(info, dims, x, decay):
+    if x.shape[:1] == x.shape:
+        raise ValueError("an entry has no steps")
+    return custom_operator(torch.moveaxis(x, dims[0], 0), decay), 0
+
+
+torch.library.register_vmap("internals::decayed_sum", for_each)
+
+
+# %% wrong="slopes by a matrix of powers" says=["the gradient where a NaN arrives", "reaches no later x"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if not x.is_floating_point():
+        raise TypeError(str(x.dtype))
+    if x.shape == ():
+        raise ValueError("0-D")
+    total, out = 0, torch.empty(x.shape, dtype=torch.float64)
+    for step in range(x.shape[-1]):
+        out[..., step] = total = x[..., step].double() + decay * total
+    return out.to(x.dtype, copy=True)
+
+
+class Keep:
+    def __init__(self, decay):
+        self.decay = decay
+
+
+custom_operator.register_fake(lambda x, decay: x.new_empty(tuple(x.shape)))
+
+
+def slopes(ctx, g):
+    power = torch.arange(g.shape[-1]) - torch.arange(g.shape[-1])[:, None]
+    matrix = torch.tensor(ctx.keep.decay, dtype=torch.float64) ** power.clamp(0) * (power >= 0)
+    return (g.double() @ matrix.t()).to(g.dtype), None
+
+
+custom_operator.register_autograd(
+    slopes,
+    setup_context=lambda ctx, inputs, output: setattr(ctx, "keep", Keep(inputs[1])),
+)
+
+
+def for_each(info, dims, x, decay):
+    if x.shape[:1] == x.shape:
+        raise ValueError("an entry has no steps")
+    return custom_operator(torch.moveaxis(x, dims[0], 0), decay), 0
+
+
+torch.library.register_vmap("internals::decayed_sum", for_each)

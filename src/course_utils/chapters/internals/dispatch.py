@@ -103,7 +103,8 @@ def _quiz() -> dict[str, tuple[list[str], str]]:
         found["torch.mul(g, b), under inference_mode"] = (path, "it takes a key out")
     with torch.autocast("cpu"):
         path = path_of(aten.mm.default, a, a)
-        found["torch.mm(a, b), under autocast"] = (path, "products are cast to a lower precision")
+        cast = "products are cast to a lower precision, and autograd records these casts too"
+        found["torch.mm(a, b), under autocast"] = (path, cast)
         path = path_of(aten.relu.default, a)
         found["torch.relu(a), under autocast"] = (path, "autocast leaves relu alone")
     return {name: ([stop.key for stop in stops], words) for name, (stops, words) in found.items()}

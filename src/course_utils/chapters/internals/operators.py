@@ -84,11 +84,19 @@ KERNEL = {
     ),
     "float16": _values(_tensor(2, 300, dtype=torch.float16), 0.99, _switch),
     "bfloat16": _values(_tensor(300, dtype=torch.bfloat16), 0.99, _switch),
+    "two thousand steps": _values(
+        _tensor(2000), 0.5, "0.5 ** 2000 is 0, and its inverse infinite: carry the total along"
+    ),
     "one step": _values(_tensor(3, 1), 0.5, "nothing comes before the first step"),
     "one step, of NaN and infinities": _values(
         torch.tensor([[torch.nan], [torch.inf], [-torch.inf], [1.0]]),
         0.5,
         "what isn't finite stays as it is: nothing is replaced",
+    ),
+    "NaN and infinity among the steps": _values(
+        torch.tensor([[1.0, torch.nan, 2.0], [1.0, 2.0, torch.inf]], dtype=torch.float64),
+        0.5,
+        "what isn't finite reaches no earlier step: 0 times NaN is NaN",
     ),
     "no step": _values(_tensor(2, 0), 0.5, "an empty result of the same shape"),
     "no row": _values(_tensor(0, 4), 0.5, "an empty result of the same shape"),
@@ -190,6 +198,13 @@ def _undecayed(op):
     x = _tensor(3, dtype=torch.float64).requires_grad_()
     with torch.enable_grad():
         return plain(torch.autograd.grad(op(x, 0.0).sum(), x)[0])
+
+
+def _slope_of_nan(op):
+    x = _tensor(3, dtype=torch.float64).requires_grad_()
+    g = torch.tensor([1.0, torch.nan, 2.0], dtype=torch.float64)
+    with torch.enable_grad():
+        return plain(torch.autograd.grad(op(x, 0.5), x, g)[0])
 
 
 def _slope_is_close(size: tuple, dtype: torch.dtype, decay: float) -> Scenario:
@@ -299,6 +314,9 @@ REGISTERED = {
     ),
     "the gradient with decay 0": Scenario(
         _undecayed, [1.0, 1.0, 1.0], "with decay 0 each x reaches its own result, and no later one"
+    ),
+    "the gradient where a NaN arrives": Scenario(
+        _slope_of_nan, [torch.nan, torch.nan, 2.0], "what arrives at a step reaches no later x"
     ),
     "the gradient in bfloat16": _slope_is_close((2, 200), torch.bfloat16, 0.99),
     "the gradient in float64, to all digits": _slope_is_close((2, 6), torch.float64, 0.3),

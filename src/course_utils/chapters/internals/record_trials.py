@@ -51,14 +51,26 @@ def _open_again(autograd_kernel, backward):
     return dispatcher.call("relu", x).requires_grad
 
 
-def _itself(autograd_kernel, backward):
-    """Whether the kernel returns the very handle that the operator gave."""
-    dispatcher, made = TwoFloors(), Handle([4.0], "List")
+def _in_front(autograd_kernel, made: Handle) -> TwoFloors:
+    """A dispatcher whose kernel of ``mul`` on lists gives ``made``, with the answer in front."""
+    dispatcher = TwoFloors()
     dispatcher.register("mul", "List", lambda *values: made)
     kernel = given(autograd_kernel(dispatcher, "mul", SLOPES["mul"]), "autograd_kernel's result")
     dispatcher.register("mul", "Autograd", kernel)
-    x = Handle([2.0], "List", requires_grad=True)
-    return dispatcher.call("mul", x, x) is made
+    return dispatcher
+
+
+def _itself(autograd_kernel, backward):
+    """Whether the kernel returns the very handle that the operator gave."""
+    made, x = Handle([4.0], "List"), Handle([2.0], "List", requires_grad=True)
+    return _in_front(autograd_kernel, made).call("mul", x, x) is made
+
+
+def _own_keys(autograd_kernel, backward):
+    """The keys of a result that is on another backend than the values."""
+    made, x = Handle([4.0], "Array"), Handle([2.0], "List", requires_grad=True)
+    _in_front(autograd_kernel, made).call("mul", x, x)
+    return sorted(made.keys)
 
 
 def _handed(autograd_kernel, backward):
@@ -83,12 +95,8 @@ def _handed(autograd_kernel, backward):
 
 def _left_alone(autograd_kernel, backward):
     """What becomes of a result with the key Autograd where nothing is recorded."""
-    dispatcher, made = TwoFloors(), Handle([4.0], "List", requires_grad=True)
-    dispatcher.register("mul", "List", lambda *values: made)
-    kernel = given(autograd_kernel(dispatcher, "mul", SLOPES["mul"]), "autograd_kernel's result")
-    dispatcher.register("mul", "Autograd", kernel)
-    x = Handle([2.0], "List", "Autograd")
-    dispatcher.call("mul", x, x)
+    made, x = Handle([4.0], "List", requires_grad=True), Handle([2.0], "List", "Autograd")
+    _in_front(autograd_kernel, made).call("mul", x, x)
     return made.requires_grad, made.node is None, sorted(made.keys)
 
 
@@ -122,6 +130,11 @@ RECORD = {
     ),
     "the result itself": Scenario(
         _itself, True, "what the operator gave is returned itself, with a note on it"
+    ),
+    "a result on another backend": Scenario(
+        _own_keys,
+        ["Array", "Autograd"],
+        "the result has its own keys, whatever those of the values are, and the key Autograd too",
     ),
     "nothing requires grad, the result does": Scenario(
         _left_alone,

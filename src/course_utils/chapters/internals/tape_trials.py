@@ -124,10 +124,11 @@ def _afterwards(autograd_kernel, backward):
     dispatcher = ready(autograd_kernel)
     x, c, g = numbers([2.0], True), numbers([3.0]), numbers([1.0])
     y = dispatcher.call("mul", x, c)
-    before = [set(vars(handle)) for handle in (x, c, y, g)]
+    before = {handle: set(vars(handle)) for handle in (x, c, y, g)}
     backward(dispatcher, y, g)
-    more = [sorted(set(vars(h)) - old) for h, old in zip((x, c, y, g), before, strict=True)]
-    return more, [h.requires_grad for h in (x, c, y, g)], [sorted(h.keys) for h in (x, c, y, g)]
+    more = [sorted(set(vars(h)) - old) for h, old in before.items()]
+    notes = [(h.requires_grad, h.node is None) for h in before]
+    return more, notes, [sorted(h.keys) for h in before]
 
 
 def _keyed_constant(autograd_kernel, backward):
@@ -345,10 +346,10 @@ BACKWARD = {
         _afterwards,
         (
             [[], [], [], []],
-            [True, False, True, False],
+            [(True, True), (False, True), (True, False), (False, True)],
             [["Autograd", "NumPy"], ["NumPy"], ["Autograd", "NumPy"], ["NumPy"]],
         ),
-        "leave the handles as they are, but for the leaves' grad: keep counts in a dict",
+        "leave the handles and nodes as they are, but for the leaves' grad: keep counts in a dict",
     ),
     "an old gradient that requires grad": Scenario(
         _old_requires_grad,
