@@ -618,8 +618,8 @@ x = torch.tensor([3.0, -1.0], device=device)
 with every_case() as case:
     for weight in (0, 2, 1):
         check_both(case, "two numbers", x, 0.5, weight)
-    cube = torch.linspace(-0.7, 0.9, 24, device=device).view(2, 4, 3).mT
-    check_both(case, "numbers that round, in three dimensions", cube, 0.3, 0)
+    cube = torch.linspace(-0.7, 0.9, 24, device=device).view(2, 1, 4, 3).mT
+    check_both(case, "numbers that round, of shape (2, 1, 3, 4)", cube, 0.3, 0)
     check_both(case, "torch.float64, transposed", (x.double().expand(3, 2) / 3).t(), 64.0, 0.25)
     check_both(case, "a tensor without dimensions", x[0], 1.5, 1)
     check_both(case, "no number, in torch.float16", x[:0].half(), 0.5, 1)
@@ -644,8 +644,8 @@ with every_case() as case:
 # </details>
 # <details><summary>Hint 2</summary>
 #
-# `x.view_as(x)` is a new tensor of the graph with the same values. It needs a gradient exactly when
-# one can be computed; ask it before you register.
+# `x.view_as(x)` is a new tensor of the graph with the same values. If it needs no gradient,
+# `register_hook` raises; ask it before you register.
 # </details>
 # <details><summary>Hint 3</summary>
 #
@@ -1776,10 +1776,11 @@ except RuntimeError as error:
 #   the old weight) in place of `weight`.
 # - Before each call the hook sets `layer.weight` to the weight that follows from them; until the
 #   first call `layer.weight` may be missing.
-# - A deep copy uses parameters of its own.
+# - A deep copy, made while no computed `layer.weight` is there, uses parameters of its own.
 #
 # `WeightNorm` is a module for `parametrize.register_parametrization(layer, "weight",
-# WeightNorm())`, with `forward(g, v)` and `right_inverse(weight)`, which returns `(g, v)`.
+# WeightNorm())`, with `forward(g, v)`, which uses these two alone, and `right_inverse(weight)`,
+# which returns `(g, v)`.
 #
 # Example: a weight of `[[3, 4]]` has g = `[[5]]` and v = `[[3, 4]]`. With g = 10 it becomes `[[6,
 # 8]]`.
@@ -2057,7 +2058,7 @@ with branches.square.register_forward_hook(lambda m, args, out: kept["square"]):
 # - Each named module is called once in a run; inputs may be passed by keyword.
 # - What a module returns is a tensor, or a tuple that holds tensors and tuples, as an LSTM's. It is
 #   the value at the moment when the module returned it, whatever happens to it later, in place.
-# - The answers, which are tensors, have no graph.
+# - The answers, which are tensors, have no graph. (No `forward` switches autograd on.)
 # - All is left as it was, even if a run raises or a name is unknown (the exception goes on its
 #   way): your hooks are gone, those that were there before are not, modes, `.grad` and autograd's
 #   own mode are untouched.

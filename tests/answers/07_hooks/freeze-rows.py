@@ -643,3 +643,23 @@ the_frozen_row_moves = {
     "Adam, after a step": True,
     "AdamW": True,
 }
+
+
+# %% wrong="autograd is on afterwards" says=["called under no_grad, it switched autograd on"]
+def freeze_rows(embedding, rows):
+    torch.set_grad_enabled(False)
+    frozen = torch.zeros_like(embedding.weight[:, :1], dtype=torch.bool)
+    frozen[rows] = True
+    torch.set_grad_enabled(True)
+    return embedding.weight.register_hook(lambda grad: grad.masked_fill(frozen, 0))
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}

@@ -617,3 +617,36 @@ def grad_cam(model, layer, image, target):
     largest = heat.max()
     image.grad = None
     return heat / largest if largest > 0 else heat
+
+
+# %% wrong="every map in one buffer" says=["changes the result of the first time"]
+buffers = {}
+
+
+def grad_cam(model, layer, image, target):
+    kept = []
+    with model.get_submodule(layer).register_forward_hook(lambda m, a, y: kept.append(y)):
+        score = model(image[None])[0, target]
+    (gradient,) = torch.autograd.grad(score, kept[0])
+    heat = (gradient.mean((2, 3), keepdim=True) * kept[0]).sum(1)[0].relu().detach()
+    heat = heat / heat.max() if heat.max() > 0 else heat
+    buffer = buffers.setdefault((heat.shape, heat.dtype), torch.empty_like(heat))
+    return buffer.copy_(heat)
+
+
+# %% wrong="keeps the map of an image that it has seen" says=["had other numbers the first time"]
+maps_of = {}
+
+
+def grad_cam(model, layer, image, target):
+    key = (model, layer, image, target)
+    if key in maps_of:
+        return maps_of[key]
+    kept = []
+    with model.get_submodule(layer).register_forward_hook(lambda m, a, y: kept.append(y)):
+        score = model(image[None])[0, target]
+    (gradient,) = torch.autograd.grad(score, kept[0])
+    heat = (gradient.mean((2, 3), keepdim=True) * kept[0]).sum(1)[0].relu().detach()
+    heat = heat / heat.max() if heat.max() > 0 else heat
+    maps_of[key] = heat
+    return heat

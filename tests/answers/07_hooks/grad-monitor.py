@@ -263,7 +263,7 @@ def grad_monitor(model):
 ill_layer = "layer4"
 
 
-# %% wrong="the first norm for ever" says=["[1], of the gradient of its output: this is the number of the first backward again"]
+# %% wrong="the first norm for ever" says=["[1], over all elements of the gradient of its output: this is the number of the first backward again"]
 def grad_monitor(model):
     norms, handles = {}, []
     for name, module in model.named_modules():
@@ -918,6 +918,96 @@ def grad_monitor(model):
         if not list(module.children()):
             norms[name] = []
             handles.append(module.register_forward_hook(watch(norms[name])))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="autograd is on afterwards" breaks="a run under `no_grad` works as before" says=["called under no_grad, it switched autograd on"]
+def grad_monitor(model):
+    def note(values):
+        return lambda module, _, grad_output: values.append(grad_output[0].norm().item())
+
+    leaves = {name: m for name, m in model.named_modules() if not list(m.children())}
+    norms = {name: [] for name in leaves}
+    handles = [m.register_full_backward_hook(note(norms[name])) for name, m in leaves.items()]
+    torch.set_grad_enabled(True)
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="the largest singular value" breaks="over all its elements" says=["this is the largest singular value"]
+def grad_monitor(model):
+    def note(values):
+        def hook(module, _, grad_output):
+            values.append(torch.linalg.matrix_norm(grad_output[0], 2).item())
+
+        return hook
+
+    leaves = {name: m for name, m in model.named_modules() if not list(m.children())}
+    norms = {name: [] for name in leaves}
+    handles = [m.register_full_backward_hook(note(norms[name])) for name, m in leaves.items()]
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="in training mode alone" breaks="With each `backward()` the list gets one number" says=["this module alone is in eval mode, and noted all the same"]
+def grad_monitor(model):
+    def note(values):
+        def hook(module, _, grad_output):
+            if module.training:
+                values.append(grad_output[0].norm().item())
+
+        return hook
+
+    leaves = {name: m for name, m in model.named_modules() if not list(m.children())}
+    norms = {name: [] for name in leaves}
+    handles = [m.register_full_backward_hook(note(norms[name])) for name, m in leaves.items()]
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="one dict for all calls" breaks="returns `(norms, handles)`" says=["does not belong here", "and none of another call"]
+def grad_monitor(model, norms={}):
+    def note(values):
+        return lambda module, _, grad_output: values.append(grad_output[0].norm().item())
+
+    handles = []
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            norms.setdefault(name, [])
+            handles.append(module.register_full_backward_hook(note(norms[name])))
+    return norms, handles
+
+
+network = make_patient(seed=1)
+noted, handles = grad_monitor(network)
+ill_layer = "layer4"
+
+
+# %% wrong="a hook that switches autograd on" breaks="a run under `no_grad` works as before" says=["a run under no_grad of a monitored network: autograd is on after it"]
+def grad_monitor(model):
+    norms, handles = {}, []
+
+    def listen(values):
+        def hook(module, args, output):
+            torch.set_grad_enabled(True)
+            if output.requires_grad:
+                output.register_hook(lambda grad: values.append(grad.norm().item()))
+
+        return hook
+
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            norms[name] = []
+            handles.append(module.register_forward_hook(listen(norms[name])))
     return norms, handles
 
 

@@ -720,7 +720,7 @@ class Reversal(torch.autograd.Function):
         return (ctx.factor * grad_output if ctx.needs_input_grad[0] else None), None
 
 
-# %% wrong="two dimensions at most" says=["Reversal.apply, numbers that round, in three dimensions"]
+# %% wrong="two dimensions at most" says=["Reversal.apply, numbers that round, of shape (2, 1, 3, 4)"]
 def gradient_reversal(x, strength):
     y = x.view_as(x)
     if y.requires_grad:
@@ -785,6 +785,70 @@ def gradient_reversal(x, strength):
     if y.requires_grad:
         y.register_hook(lambda grad: -strength * grad)
     return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -ctx.strength * grad_output, None
+
+
+# %% wrong="hook: autograd is on afterwards" breaks="or under `no_grad`, it gives the values and nothing more" says=["gradient_reversal(x, 0.5) inside torch.no_grad() changes the caller's grad mode"]
+def gradient_reversal(x, strength):
+    y = x.view_as(x)
+    if y.requires_grad:
+        y.register_hook(lambda grad: -strength * grad)
+    torch.set_grad_enabled(True)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -ctx.strength * grad_output, None
+
+
+# %% wrong="a dimension of one is gone" breaks="`x` is floating-point, of any shape" says=["gradient_reversal, numbers that round, of shape (2, 1, 3, 4)"]
+def gradient_reversal(x, strength):
+    y = x.squeeze()
+    if y.requires_grad:
+        y.register_hook(lambda grad: -strength * grad)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -ctx.strength * grad_output, None
+
+
+# %% wrong="hook: keeps y by its x" breaks="The gradient that reaches `x` **through `y`**" says=["called before x.requires_grad_() and after it"]
+kept = {}
+
+
+def gradient_reversal(x, strength):
+    key = (x, strength, torch.is_grad_enabled())
+    if key not in kept:
+        y = x.view_as(x)
+        if y.requires_grad:
+            y.register_hook(lambda grad: -strength * grad)
+        kept[key] = y
+    return kept[key]
 
 
 class Reversal(torch.autograd.Function):

@@ -1098,3 +1098,45 @@ def _deciding():
 
 
 deciding_block = _deciding()
+
+
+# %% wrong="the answers in one buffer for each name" says=["changes the result of the first time"]
+buffers = {}
+
+
+def intervention(donor, model, names, a, b):
+    kept, answers = {}, {}
+    with torch.no_grad(), contextlib.ExitStack() as hooks:
+        for name in names:
+            keep = lambda m, args, out, name=name: kept.update({name: copy.deepcopy(out)})
+            hooks.enter_context(donor.get_submodule(name).register_forward_hook(keep))
+        donor(a)
+    for name in names:
+        patch = lambda m, args, out, name=name: kept[name]
+        with torch.no_grad(), model.get_submodule(name).register_forward_hook(patch):
+            y = model(b)
+        buffer = buffers.setdefault((name, y.shape, y.dtype), torch.empty_like(y))
+        answers[name] = buffer.copy_(y)
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="one dict for all calls" breaks="Return a dict from each name" says=["each call has a dict of its own"]
+def intervention(donor, model, names, a, b, answers={}):
+    kept = {}
+    answers.clear()
+    with torch.no_grad(), contextlib.ExitStack() as hooks:
+        for name in names:
+            keep = lambda m, args, out, name=name: kept.update({name: copy.deepcopy(out)})
+            hooks.enter_context(donor.get_submodule(name).register_forward_hook(keep))
+        donor(a)
+    for name in names:
+        patch = lambda m, args, out, name=name: kept[name]
+        with torch.no_grad(), model.get_submodule(name).register_forward_hook(patch):
+            answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.2"

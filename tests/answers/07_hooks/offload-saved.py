@@ -8,6 +8,7 @@
 # - "Indices and masks can't be rounded"
 # - "What is kept exactly must not be the tensor itself"
 # - "and needs no copy"
+# - "gives the tensor again"
 # - "with the dtype"
 # - "shape and device that it had"
 # - "or a tuple, list or dict of tensors and plain values such as a dtype"
@@ -433,7 +434,7 @@ def bring_back(kept):
     return kept[0].to(kept[1])
 
 
-# %% wrong="keeps one for each address" says=["an address or an id tells nothing about the numbers"]
+# %% wrong="keeps one for each address" says=["had other numbers the first time"]
 seen = {}
 
 
@@ -479,3 +480,53 @@ def offload_saved(tensor):
 def bring_back(kept):
     tensor, dtype = kept
     return tensor.to(dtype)
+
+
+# %% wrong="brought back into one buffer" breaks="gives the tensor again" says=["changes the result of the first time"]
+def offload_saved(tensor):
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        return tensor.half(), tensor.dtype
+    return tensor.detach(), tensor.dtype
+
+
+buffers = {}
+
+
+def bring_back(kept):
+    tensor, dtype = kept
+    if tensor.dtype == dtype:
+        return tensor
+    key = (tensor.shape, tensor.device)
+    if key not in buffers:
+        buffers[key] = torch.empty_like(tensor, dtype=dtype)
+    return buffers[key].copy_(tensor)
+
+
+# %% wrong="autograd is on afterwards" says=["changes the caller's grad mode"]
+def offload_saved(tensor):
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        return tensor.half(), tensor.dtype
+    return tensor.detach(), tensor.dtype
+
+
+def bring_back(kept):
+    torch.set_grad_enabled(False)
+    tensor = kept[0].to(kept[1])
+    torch.set_grad_enabled(True)
+    return tensor
+
+
+# %% wrong="kept in one buffer for each shape" breaks="gives the tensor again" says=["two tensors are kept, of ones and of twos"]
+buffers = {}
+
+
+def offload_saved(tensor):
+    if tensor.dtype != torch.float32 or isinstance(tensor, nn.Parameter):
+        return tensor.detach(), tensor.dtype
+    if tensor.shape not in buffers:
+        buffers[tensor.shape] = torch.empty_like(tensor.detach(), dtype=torch.float16)
+    return buffers[tensor.shape].copy_(tensor.detach()), tensor.dtype
+
+
+def bring_back(kept):
+    return kept[0].to(kept[1])

@@ -739,3 +739,45 @@ def state_dict_hooks(model, renamed):
 
     model.register_load_state_dict_pre_hook(hook)
     return done
+
+
+# %% wrong="autograd is on afterwards" says=["called under no_grad, it switched autograd on"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def rename(module, state_dict, prefix, *rest):
+        values = {}
+        for key in list(state_dict):
+            for old, new in renamed.items():
+                if key.startswith(f"{prefix}{old}."):
+                    new_key = prefix + new + key.removeprefix(prefix + old)
+                    values[new_key] = state_dict.pop(key)
+                    log.append(f"{key} -> {new_key}")
+                    break
+        state_dict.update(values)
+
+    torch.set_grad_enabled(False)
+    model.register_load_state_dict_pre_hook(rename)
+    torch.set_grad_enabled(True)
+    return log
+
+
+# %% wrong="the hook switches autograd on" says=["called under no_grad, it switched autograd on"]
+def state_dict_hooks(model, renamed):
+    log = []
+
+    def rename(module, state_dict, prefix, *rest):
+        torch.set_grad_enabled(False)
+        values = {}
+        for key in list(state_dict):
+            for old, new in renamed.items():
+                if key.startswith(f"{prefix}{old}."):
+                    new_key = prefix + new + key.removeprefix(prefix + old)
+                    values[new_key] = state_dict.pop(key)
+                    log.append(f"{key} -> {new_key}")
+                    break
+        state_dict.update(values)
+        torch.set_grad_enabled(True)
+
+    model.register_load_state_dict_pre_hook(rename)
+    return log

@@ -4,6 +4,7 @@
 # - "registers hooks on the parameters and returns their handles"
 # - "is a whole step of SGD with momentum"
 # - "velocity = gradient"
+# - "velocity = momentum * velocity + gradient"
 # - "used and set free **before the next one is made**"
 # - "no `.grad` is left after `backward()`"
 # - "never more than one"
@@ -534,6 +535,50 @@ def step_in_backward(parameters, lr, momentum):
             velocity = grad.clone() if old is None else momentum * old + grad
             velocities[parameter] = velocity
             parameter -= lr * velocity
+        parameter.grad = None
+
+    return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]
+
+
+# %% wrong="relies on a backward that makes no graph" breaks="is a whole step of SGD with momentum" says=["a backward that makes a graph: raised RuntimeError"]
+def step_in_backward(parameters, lr, momentum):
+    velocities = {}
+
+    def step(parameter):
+        velocities[parameter] = momentum * velocities.get(parameter, 0) + parameter.grad
+        parameter -= lr * velocities[parameter]
+        parameter.grad = None
+
+    return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]
+
+
+# %% wrong="velocities by address" breaks="velocity = momentum * velocity + gradient" says=["a velocity is the parameter's, wherever its numbers are"]
+def step_in_backward(parameters, lr, momentum):
+    velocities = {}
+
+    @torch.no_grad()
+    def step(parameter):
+        key = parameter.data_ptr()
+        if key in velocities:
+            velocities[key] = momentum * velocities[key] + parameter.grad
+        else:
+            velocities[key] = parameter.grad.clone()
+        parameter -= lr * velocities[key]
+        parameter.grad = None
+
+    return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]
+
+
+# %% wrong="autograd is on afterwards" says=["called under no_grad, it switched autograd on"]
+def step_in_backward(parameters, lr, momentum):
+    torch.set_grad_enabled(False)
+    velocities = {parameter: torch.zeros_like(parameter) for parameter in parameters}
+    torch.set_grad_enabled(True)
+
+    @torch.no_grad()
+    def step(parameter):
+        velocity = velocities[parameter].mul_(momentum).add_(parameter.grad)
+        parameter -= lr * velocity
         parameter.grad = None
 
     return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]

@@ -8,8 +8,9 @@
 # - "in place of `weight`"
 # - "`weight_v` (direction, at first the old weight)"
 # - "Before each call the hook sets `layer.weight`"
-# - "A deep copy uses parameters of its own"
+# - "uses parameters of its own"
 # - "Returns the layer"
+# - "which uses these two alone"
 # - "which returns `(g, v)`"
 # - "Don't call PyTorch's own weight norm"
 # - "Train length and direction"
@@ -1054,7 +1055,7 @@ class WeightNorm(nn.Module):
         return length(weight).detach(), weight.detach().clone()
 
 
-# %% wrong="the hook reads the layer it was made for, a copy does too" breaks="A deep copy uses parameters of its own" says=["the hook is handed the module that is called"]
+# %% wrong="the hook reads the layer it was made for, a copy does too" breaks="uses parameters of its own" says=["the hook is handed the module that is called"]
 def weight_norm(layer):
     weight = layer.weight.detach()
     dims = tuple(range(1, weight.dim()))
@@ -1080,7 +1081,7 @@ class WeightNorm(nn.Module):
         return torch.linalg.vector_norm(weight, dim=dims, keepdim=True), weight
 
 
-# %% wrong="computes it anew with autograd on alone" says=["then halved and called again: 14.0, expected 3 + 4"]
+# %% wrong="computes it anew with autograd on alone" says=["then halved and called again: 14.0, not 3 + 4"]
 def lengths(weight):
     return torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
 
@@ -1111,3 +1112,137 @@ class WeightNorm(nn.Module):
     def right_inverse(self, weight):
         weight = weight.detach().clone()
         return lengths(weight), weight
+
+
+# %% wrong="autograd is on afterwards" says=["called under no_grad, it switched autograd on"]
+def weight_norm(layer):
+    torch.set_grad_enabled(False)
+    weight = layer.weight.clone()
+    dims = tuple(range(1, weight.dim()))
+    del layer.weight
+    layer.weight_g = nn.Parameter(torch.linalg.vector_norm(weight, dim=dims, keepdim=True))
+    layer.weight_v = nn.Parameter(weight)
+
+    def compute(module, args):
+        v = module.weight_v
+        module.weight = module.weight_g * v / torch.linalg.vector_norm(v, dim=dims, keepdim=True)
+
+    torch.set_grad_enabled(True)
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v / torch.linalg.vector_norm(v, dim=tuple(range(1, v.dim())), keepdim=True)
+
+    def right_inverse(self, weight):
+        dims = tuple(range(1, weight.dim()))
+        return torch.linalg.vector_norm(weight, dim=dims, keepdim=True), weight
+
+
+# %% wrong="module: forward goes by what right_inverse kept" breaks="which uses these two alone" says=["of a new WeightNorm, which right_inverse was not called on"]
+def weight_norm(layer):
+    weight = layer.weight.detach()
+    dims = tuple(range(1, weight.dim()))
+    del layer.weight
+    layer.weight_g = nn.Parameter(torch.linalg.vector_norm(weight, dim=dims, keepdim=True))
+    layer.weight_v = nn.Parameter(weight)
+
+    def compute(module, args):
+        v = module.weight_v
+        module.weight = module.weight_g * v / torch.linalg.vector_norm(v, dim=dims, keepdim=True)
+
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v / torch.linalg.vector_norm(v, dim=self.dims, keepdim=True)
+
+    def right_inverse(self, weight):
+        self.dims = tuple(range(1, weight.dim()))
+        return torch.linalg.vector_norm(weight, dim=self.dims, keepdim=True), weight
+
+
+# %% right="the weight at once, too"
+def weight_norm(layer):
+    weight = layer.weight.detach()
+    del layer.weight
+    layer.weight_g = nn.Parameter(weight.flatten(1).norm(dim=1).view(-1, *[1] * (weight.dim() - 1)))
+    layer.weight_v = nn.Parameter(weight.clone())
+
+    def compute(module, args):
+        g, v = module.weight_g, module.weight_v
+        module.weight = g * v / v.flatten(1).norm(dim=1).view_as(g)
+
+    compute(layer, ())
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v / v.flatten(1).norm(dim=1).view_as(g)
+
+    def right_inverse(self, weight):
+        g = weight.flatten(1).norm(dim=1).view(-1, *[1] * (weight.dim() - 1))
+        return g, weight
+
+
+# %% wrong="module: under no_grad the weight is kept by its g and v" says=["original0 is doubled to 10, and the layer called under no_grad, in eval: it gives 7.0"]
+def weight_norm(layer):
+    weight = layer.weight.detach()
+    dims = tuple(range(1, weight.dim()))
+    del layer.weight
+    layer.weight_g = nn.Parameter(torch.linalg.vector_norm(weight, dim=dims, keepdim=True))
+    layer.weight_v = nn.Parameter(weight)
+
+    def compute(module, args):
+        v = module.weight_v
+        module.weight = module.weight_g * v / torch.linalg.vector_norm(v, dim=dims, keepdim=True)
+
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    known = {}
+
+    def forward(self, g, v):
+        if not torch.is_grad_enabled() and (g, v) in self.known:
+            return self.known[g, v]
+        length = torch.linalg.vector_norm(v, dim=tuple(range(1, v.dim())), keepdim=True)
+        self.known[g, v] = g * v / length
+        return self.known[g, v]
+
+    def right_inverse(self, weight):
+        dims = tuple(range(1, weight.dim()))
+        return torch.linalg.vector_norm(weight, dim=dims, keepdim=True), weight
+
+
+# %% wrong="the hook switches autograd on" says=["the layer called under no_grad, in eval: autograd is on after it"]
+def weight_norm(layer):
+    weight = layer.weight.detach()
+    dims = tuple(range(1, weight.dim()))
+    del layer.weight
+    layer.weight_g = nn.Parameter(torch.linalg.vector_norm(weight, dim=dims, keepdim=True))
+    layer.weight_v = nn.Parameter(weight)
+
+    def compute(module, args):
+        torch.set_grad_enabled(True)
+        v = module.weight_v
+        module.weight = module.weight_g * v / torch.linalg.vector_norm(v, dim=dims, keepdim=True)
+
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v / torch.linalg.vector_norm(v, dim=tuple(range(1, v.dim())), keepdim=True)
+
+    def right_inverse(self, weight):
+        dims = tuple(range(1, weight.dim()))
+        return torch.linalg.vector_norm(weight, dim=dims, keepdim=True), weight

@@ -95,10 +95,12 @@ def check_monitor(
     noted, weights, left = found
     parts = {f"0.0.{name}": module for name, module in network.named_children()}
     parts["0.1"] = nn.Identity()
-    why = "every module without children, at any depth, by its full name"
+    why = "every module without children, at any depth, by its full name, and none of another call"
+    lengths = {name: len(values) for name, values in noted.items()}
     if {*noted} == {*parts}:
         why = "one for each backward, in its own module's list: what does a lambda look up, when?"
-    lengths = {name: len(values) for name, values in noted.items()}
+        if [name for name in parts if lengths[name] != steps] == ["0.1"]:
+            why = "this module alone is in eval mode, and noted all the same"
     check_entries(lengths, dict.fromkeys(parts, steps), "numbers", why)
     for name in parts:
         for number, value in enumerate(noted[name]):
@@ -134,7 +136,7 @@ def _check_norms(noted: dict, number: int, parts: dict[str, nn.Module], points: 
         right, slips = known_slips.norms(grads[name], grads[before])
         if number:
             slips["this is the number of the first backward again"] = noted[name][0]
-        what = f"norms[{name!r}][{number}], of the gradient of its output"
+        what = f"norms[{name!r}][{number}], over all elements of the gradient of its output"
         # Where a tanh is saturated, a slope is the last digit of a rounding: only the first counts.
         if number == 0 or right > 1e-4:
             check_near(noted[name][number], right, what, slips)

@@ -12,9 +12,10 @@ from torch import Tensor, nn
 import course_utils
 from course_utils.chapters.hooks.counting import bystander, hooks_on
 from course_utils.chapters.hooks.later_states import load_renamed
-from course_utils.chapters.hooks.states import ones, small_network, with_both
+from course_utils.chapters.hooks.states import ones, small_network, with_both, without_gradients
 from course_utils.chapters.hooks.weight_norm import layer_of
 from course_utils.learner.gradients import grad_of
+from course_utils.learner.other_states import check_states
 
 
 def _not_called(capture: Callable) -> None:
@@ -63,8 +64,7 @@ def _other_hooks_on_the_table(freeze_rows: Callable) -> None:
     embedding, seen = nn.Embedding.from_pretrained(ones(3, 2), freeze=False), []
     embedding.weight.register_hook(lambda grad: seen.append(1))
     embedding.register_forward_hook(bystander)
-    with torch.no_grad():
-        handle = freeze_rows(embedding, [1])
+    handle = without_gradients(freeze_rows, embedding, [1])
     embedding(torch.tensor([0, 1], device=course_utils.device)).sum().backward()
     found = embedding.weight.grad
     words = "rows 0 and 1 are looked up, row 1 is frozen: the gradient is"
@@ -81,17 +81,18 @@ def _other_hooks_on_the_table(freeze_rows: Callable) -> None:
 
 def _without_gradients(grad_monitor: Callable) -> None:
     network = small_network()
-    with torch.no_grad():
-        norms, _ = grad_monitor(network)
+    norms, _ = without_gradients(grad_monitor, network)
     for mode in (torch.no_grad, torch.inference_mode):
         words = f"a run under {mode.__name__} of a monitored network"
         try:
             with mode():
                 y = network(ones(2, 2))
+                on = torch.is_grad_enabled()
         except RuntimeError as error:
             raise AssertionError(f"{words} raised {error}: ask output.requires_grad") from error
         asked = f"{words}: its output requires a gradient now, and without a monitor it doesn't"
         assert not y.requires_grad, asked
+        assert not on, f"{words}: autograd is on after it"
     found = [len(values) for values in norms.values()]
     assert found == [0, 0], f"runs without gradients, no backward: the lengths are {found}"
     network(ones(2, 2).requires_grad_()).sum().backward()
@@ -128,16 +129,15 @@ def _images_own_gradient(grad_cam: Callable) -> None:
         assert found == [[0, 0.5, 1]], f"{words} {found}, expected 0, 0.5, 1"
 
 
-def _changed_between(keep: Callable, back: Callable) -> None:
-    for dtype in (torch.float32, torch.float64, torch.int64):
-        x, found = ones(2, dtype=dtype), []
-        for number in (2, 3):
-            x.fill_(number)
-            # What is kept exactly shares the memory of x, so it is brought back at once.
-            found.append(back(keep(x)).tolist())
-        words = f"a tensor of {dtype} is saved, filled with 3 and saved once more: the second time"
-        told = "keep what it holds now: an address or an id tells nothing about the numbers"
-        assert found == [[2, 2], [3, 3]], f"{words} {found[1]} comes back; {told}"
+def _called_again(keep: Callable, back: Callable) -> None:
+    for kind in (torch.float32, torch.float64, torch.int64):
+        x = torch.arange(6, device=course_utils.device).view(2, 3).to(kind) / 3
+        what = f"bring_back(offload_saved(x)), with x in {kind},"
+        check_states(lambda tensor: back(keep(tensor)), x.to(kind), what=what)
+    first, _ = keep(ones(2)), keep(2 * ones(2))
+    found = back(first).tolist()
+    words = f"two tensors are kept, of ones and of twos, and the first comes back as {found}"
+    assert found == [1, 1], f"{words}: each is kept by itself"
 
 
 def _infinite(keep: Callable, back: Callable) -> None:
@@ -166,9 +166,22 @@ def _whose_weight(weight_norm: Callable, kind: type) -> None:
 def _in_eval(weight_norm: Callable, kind: type) -> None:
     layer = layer_of(torch.tensor([[3.0, 4.0]], device=course_utils.device)).eval()
     bias = layer.bias
-    weight_norm(layer)
+    without_gradients(weight_norm, layer)
     assert not layer.training, "the layer was in eval mode, and is in train mode now"
     assert layer.bias is bias, "the bias is another parameter now: leave it alone"
+
+
+def _intervenes_again(intervention: Callable) -> None:
+    model, (a, b) = small_network(), ones(2, 2, 2).cumsum(0)
+    check_states(
+        lambda a, b: intervention(model, model, ["0", "1"], a, b),
+        a / 3,
+        b / 7,
+        what="intervention(donor, model, names, a, b)",
+    )
+    first, _ = (intervention(model, model, [name], a, b) for name in ("0", "1"))
+    words = "a call for '0', then one for '1': the first one's dict has answers for"
+    assert [*first] == ["0"], f"{words} {[*first]}; each call has a dict of its own"
 
 
 def _unknown_name(intervention: Callable) -> None:
@@ -229,9 +242,11 @@ def _outputs_of_all_layouts(capture: Callable) -> None:
     }
     for words, function in layouts.items():
         network, x = nn.Sequential(_Passes(function)), torch.arange(6.0).view(3, 2)
-        with torch.no_grad(), capture(network, ["0"]) as seen:
-            right = network(x.to(course_utils.device))
-            assert not torch.is_grad_enabled(), "under no_grad, autograd is on inside the block"
+        with torch.no_grad():
+            with capture(network, ["0"]) as seen:
+                right = network(x.to(course_utils.device))
+                assert not torch.is_grad_enabled(), "under no_grad, autograd is on inside the block"
+            assert not torch.is_grad_enabled(), "under no_grad, autograd is on after the block"
         found, need = seen["0"][0], right.numel() * right.element_size()
         told = f"a module returned a tensor that is {words} {right.tolist()}, and"
         assert torch.equal(found, right), f"{told} {found.tolist()} is kept"
@@ -271,7 +286,7 @@ def _used_twice(monitor: Callable) -> None:
 
 def _one_handle_removed(step: Callable) -> None:
     pair = [nn.Parameter(ones(1)) for _ in range(2)]
-    handle, *_ = step(pair, 0.5, 0.0)
+    handle, *_ = without_gradients(step, pair, 0.5, 0.0)
     handle.remove()
     (pair[0] + pair[1]).sum().backward()
     found = sorted(one.item() for one in pair)
@@ -322,7 +337,7 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "block.1.0 beside block.0": _deep_beside,
     },
     "offload": {
-        "a tensor that changed between two saves": _changed_between,
+        "calls in other modes, and again": _called_again,
         "infinity, -0.0, and a billionth": _infinite,
     },
     "weight norm": {
@@ -330,5 +345,8 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "a layer in eval mode": _in_eval,
         "a deep copy": _deep_copy,
     },
-    "intervention": {"a name that the models don't have": _unknown_name},
+    "intervention": {
+        "a name that the models don't have": _unknown_name,
+        "calls in other modes, and again": _intervenes_again,
+    },
 }

@@ -11,11 +11,12 @@ from course_utils.chapters.hooks import (
     monitor_states,
     rare_states,
     states,
+    step_states,
 )
 from course_utils.learner.tracebacks import ends_in_notebook
 
 _TRIALS: dict[str, dict[str, Callable[..., Any]]] = {}
-for _module in (states, monitor_states, later_states, rare_states, further_states):
+for _module in (states, monitor_states, step_states, later_states, rare_states, further_states):
     for _exercise, _trials in _module.STATES.items():
         _TRIALS[_exercise] = {**_TRIALS.get(_exercise, {}), **_trials}
 

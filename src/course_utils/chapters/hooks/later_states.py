@@ -1,4 +1,4 @@
-"""Awkward states of exercises 7.8 to 7.12: a check tries each by its words."""
+"""Awkward states of exercises 7.9 to 7.12: a check tries each by its words."""
 
 from __future__ import annotations
 
@@ -12,80 +12,8 @@ from torch.utils._pytree import tree_leaves
 
 import course_utils
 from course_utils.chapters.hooks.counting import hooks_on
-from course_utils.chapters.hooks.weight_norm import check_without_graph, layer_of
-
-# Steps in backward
-
-
-def _steps(step_in_backward: Callable, start: Tensor, factors: list, words: str) -> None:
-    """Compare steps on one parameter, whose gradient is each of the factors, with SGD's."""
-    own, right = (nn.Parameter(start.clone()) for _ in range(2))
-    step_in_backward([own], 0.1, 0.7)
-    optimizer = torch.optim.SGD([right], lr=0.1, momentum=0.7)
-    for number, factor in enumerate(factors, 1):
-        (own * factor).sum().backward()
-        optimizer.zero_grad()
-        (right * factor).sum().backward()
-        optimizer.step()
-        found, truth = own.detach(), right.detach()
-        close = torch.allclose(found, truth, rtol=1e-12, atol=1e-12, equal_nan=True)
-        told = f"after backward number {number} it is {found.tolist()}, expected {truth.tolist()}"
-        assert close, f"{words}: {told}"
-
-
-def _double() -> Tensor:
-    numbers = torch.tensor([1.0, 2, 3], dtype=torch.float64)
-    return numbers.to(course_utils.device)
-
-
-def _zero_gradient(step: Callable) -> None:
-    _steps(step, _double(), [1, 0, 0], "a gradient of zero still moves by the velocity")
-
-
-def _infinite(step: Callable) -> None:
-    _steps(step, _double(), [1, torch.inf], "an infinite gradient is a step, as SGD's")
-
-
-def _transposed(step: Callable) -> None:
-    start = torch.arange(6.0, dtype=torch.float64, device=course_utils.device).view(2, 3).t()
-    _steps(step, start, [1, 2], "a transposed parameter")
-
-
-def _no_dimensions(step: Callable) -> None:
-    _steps(step, _double()[0], [1, 1], "a parameter without dimensions")
-
-
-def _every_digit(step: Callable) -> None:
-    _steps(step, _double(), [1 / 3, 0.7, 0.1], "a parameter of torch.float64, in every digit")
-
-
-def _joins_later(step: Callable) -> None:
-    own, right = ([nn.Parameter(_double()) for _ in range(2)] for _ in range(2))
-    step(own, 0.1, 0.7)
-    optimizer = torch.optim.SGD(right, lr=0.1, momentum=0.7)
-    for used in (1, 1, 2, 1, 2):
-        for parameters in (own, right):
-            optimizer.zero_grad()
-            torch.stack([one * 1 for one in parameters[:used]]).sum().backward()
-        optimizer.step()
-        found, truth = ([one.tolist() for one in some] for some in (own, right))
-        close = all(map(torch.allclose, own, right))
-        words = "two parameters, of which the second has no gradient at first, are"
-        assert close, f"{words} {found}, expected {truth}: velocities are each parameter's own"
-
-
-def _frozen_grad(step: Callable) -> None:
-    for start in (_double(), _double()[0]):
-        frozen, free = nn.Parameter(start.clone(), requires_grad=False), nn.Parameter(_double())
-        frozen.grad = torch.ones_like(frozen)
-        step([frozen, free], 0.1, 0.5)
-        (frozen * free).sum().backward()
-        kept = frozen.grad is not None and bool((frozen.grad == 1).all())
-        assert kept, "the .grad that a frozen parameter had is gone: leave such a parameter be"
-        moved = "a frozen parameter with a .grad moved: an optimizer steps where there is a .grad"
-        assert torch.equal(frozen, start), moved
-        assert not frozen.requires_grad, "a frozen parameter was given requires_grad=True"
-
+from course_utils.chapters.hooks.weight_norm import layer_of
+from course_utils.learner.other_states import check_states
 
 # Saved tensors
 
@@ -206,6 +134,29 @@ def _new_length(weight_norm: Callable, kind: type) -> None:
         assert abs(again - right) < 1e-4, f"{words}: its sum is {again}, expected {right:g}"
 
 
+def _without_graph(weight_norm: Callable, kind: type) -> None:
+    weight = torch.tensor([[3.0, 4.0]], device=course_utils.device)
+    for name, layer in _normed(weight_norm, kind, weight).items():
+        layer.eval()
+        length = "weight_g" if name == "weight_norm" else "parametrizations.weight.original0"
+        g, words = layer.get_parameter(length), f"{length} is doubled to 10, and the layer called"
+        words += " under no_grad, in eval"
+        with torch.no_grad():
+            g.mul_(2)
+            found = layer(torch.ones_like(weight)).item()
+            assert not torch.is_grad_enabled(), f"{words}: autograd is on after it"
+            assert abs(found - 14) < 1e-4, f"{words}: it gives {found}, expected 6 + 8"
+            g.div_(2)
+            again = layer(torch.ones_like(weight)).item()
+        assert abs(again - 7) < 1e-4, f"{words}; then halved and called again: {again}, not 3 + 4"
+
+
+def _called_again(weight_norm: Callable, kind: type) -> None:
+    v = torch.tensor([[3.0, 4.0], [5.0, 12.0]], device=course_utils.device)
+    check_states(kind().forward, v[:, :1].clone(), v, what="WeightNorm().forward(g, v)")
+    check_states(kind().right_inverse, v, what="WeightNorm().right_inverse(weight)")
+
+
 # Loading
 
 
@@ -218,6 +169,7 @@ def load_renamed(hooks: Callable, model: nn.Module, renamed: dict, keys: dict[st
         model.load_state_dict(state)
     except RuntimeError as error:
         told = " ".join(str(error).split())
+        told += "; a name begins right after the prefix and ends at a dot, and is no pattern"
         raise AssertionError(f"{renamed} with the keys {[*state]}: {told}") from error
     told = f"{renamed} with the keys {[*state]}: a value went to a wrong place"
     same = all(torch.equal(right[key], value) for key, value in model.state_dict().items())
@@ -349,15 +301,6 @@ def _interrupted(intervention: Callable) -> None:
 
 
 STATES: dict[str, dict[str, Callable[..., Any]]] = {
-    "steps": {
-        "a gradient of zero": _zero_gradient,
-        "an infinite gradient": _infinite,
-        "a transposed parameter": _transposed,
-        "a parameter without dimensions": _no_dimensions,
-        "every digit of torch.float64": _every_digit,
-        "a parameter that joins later": _joins_later,
-        "a frozen parameter that has a .grad": _frozen_grad,
-    },
     "offload": {
         "an input that needs a gradient": _leaf,
         "a frozen parameter": _frozen_parameter,
@@ -371,7 +314,8 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "weights of a millionth": _small_weights,
         "every digit of torch.float64": _exact_weights,
         "weight_g replaced": _new_length,
-        "weight_g changed, and no_grad": check_without_graph,
+        "weight_g changed, and no_grad": _without_graph,
+        "calls in other modes, and again": _called_again,
     },
     "loading": {
         "the old name twice in a key": _repeated,

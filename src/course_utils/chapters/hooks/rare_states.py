@@ -13,7 +13,9 @@ from torch import Tensor, nn
 import course_utils
 from course_utils.chapters.hooks.counting import bystander, hooks_on
 from course_utils.chapters.hooks.later_states import load_renamed
+from course_utils.chapters.hooks.states import without_gradients
 from course_utils.chapters.hooks.weight_norm import layer_of
+from course_utils.learner.other_states import check_states
 
 
 class _Maps(nn.Module):
@@ -88,6 +90,16 @@ def _mostly_against(grad_cam: Callable) -> None:
         words = f"maps of -3, 0.5 and 1, times {factor:g}, each of weight 1/3: the result is"
         right = found.tolist() == [[0, 0.5, 1]]
         assert right, f"{words} {found.tolist()}, expected 0, 0.5, 1: {told}"
+
+
+def _maps_again(grad_cam: Callable) -> None:
+    model, image = _Maps(), torch.tensor([-3.0, 0.5, 1], device=course_utils.device)
+    check_states(
+        lambda image: grad_cam(model, "maps", image, 0),
+        image.expand(3, 2, 3).clone(),
+        what="grad_cam(model, layer, image, target)",
+        but=["no_grad", "inference_mode"],
+    )
 
 
 def _bare(weight_norm: Callable, kind: type) -> None:
@@ -207,10 +219,11 @@ def _prefix_again(hooks: Callable) -> None:
 
 def _two_models(hooks: Callable) -> None:
     models = [nn.ModuleDict({name: nn.Linear(1, 1, bias=False)}) for name in ("head", "tail")]
-    logs, raised = [hooks(model, {"fc": name}) for model in models for name in model], ""
+    named = [(model, {"fc": name}) for model in models for name in model]
+    logs, raised = [without_gradients(hooks, *pair) for pair in named], ""
     try:
         for model in models:
-            model.load_state_dict({"fc.weight": torch.ones(1, 1)})
+            without_gradients(model.load_state_dict, {"fc.weight": torch.ones(1, 1)})
     except RuntimeError as error:
         raised = f", and it raised {' '.join(str(error).split())}"
     right = [[f"fc.weight -> {name}.weight"] for name in ("head", "tail")]
@@ -333,6 +346,7 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "autograd's mode under no_grad": _cam_mode,
         "a model that raises, and a KeyboardInterrupt": _cam_raises,
         "maps that speak most against the class": _mostly_against,
+        "an image in other states, and again": _maps_again,
     },
     "weight norm": {
         "the keys of state_dict()": _state_dict,

@@ -62,6 +62,9 @@ def norms(grad_output: Tensor, grad_input: Tensor) -> tuple[float, dict[str, flo
         "this is the sum of the absolute values, not the norm": grad_output.abs().sum().item(),
         "this is the root of the mean square: the norm does not divide by the number": right
         / grad_output.numel() ** 0.5,
+        "this is the largest singular value: one norm goes over all elements": (
+            torch.linalg.matrix_norm(grad_output, 2).item()
+        ),
         "this is the mean over the rows: one norm goes over all elements": grad_output.norm(dim=-1)
         .mean()
         .item(),

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 import course_utils
 from course_utils.chapters.hooks.counting import bystander, hooks_on
 from course_utils.learner.gradients import grad_of
+from course_utils.learner.other_states import check_states
 
 
 def small_network() -> nn.Sequential:
@@ -22,6 +23,16 @@ def small_network() -> nn.Sequential:
 
 def ones(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
     return torch.ones(*shape, dtype=dtype, device=course_utils.device)
+
+
+def without_gradients(function: Callable, *arguments: Any) -> Any:
+    """What a function gives when it is called under ``no_grad``, which it has to leave as it is."""
+    with torch.no_grad():
+        result = function(*arguments)
+        on = torch.is_grad_enabled()
+    told = "a with block, such as `with torch.no_grad():`, puts back what was there"
+    assert not on, f"called under no_grad, it switched autograd on: {told}"
+    return result
 
 
 # Capture
@@ -192,6 +203,17 @@ def _inference(name: str, reverse: Callable) -> None:
 
 
 @with_both
+def _other_calls(name: str, reverse: Callable) -> None:
+    x = torch.tensor([[0.1, 0.2, 0.3]], device=course_utils.device)
+    check_states(reverse, x, 0.5, what=f"{name}(x, 0.5)")
+    reverse(x, 0.5)
+    y = reverse(x.requires_grad_(), 0.5)
+    slope = torch.autograd.grad(y.sum(), x, allow_unused=True)[0] if y.requires_grad else None
+    words = f"{name}: called before x.requires_grad_() and after it"
+    assert slope is not None, f"{words}, no gradient comes through the second y: make each anew"
+
+
+@with_both
 def _same_values(name: str, reverse: Callable) -> None:
     numbers = [torch.inf, -torch.inf, torch.nan, -0.0]
     y = reverse(torch.tensor(numbers, device=course_utils.device).requires_grad_(), 0.5)
@@ -335,6 +357,7 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "values of infinity and NaN": _same_values,
         "under inference_mode": _inference,
         "a second derivative": _second_derivative,
+        "calls in other modes, and again": _other_calls,
     },
     "freezing": {
         "two calls with rows of their own": _frozen_twice,
