@@ -2361,6 +2361,7 @@ with every_case() as case:
     ):
         with case(name):
             check_generalised(try_custom_loss, *args)
+check_states(custom_loss, z, y, w, 0.7, what="custom_loss(logits, target, weight, 0.7)")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for classes, q, dtype in ((4, 0.3, torch.float32), (6, 0.1, torch.float64)):

@@ -877,28 +877,47 @@ class CustomLoss(nn.Module):
         return custom_loss(logits, target, self.weight, self.q)
 
 
-# %% wrong="weights of float64 with the digits of float32" says=["float64"]
-def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
-    target = target.to(logits.dtype)
-    z = (2 * target - 1) * logits
-    price = -F.logsigmoid(z)
-    if gamma:
-        price = price * torch.sigmoid(-z) ** gamma
-    weights = torch.where(target == 1, pos_weight, 1.0)
-    return (price * weights).mean()
+# %% wrong="one buffer for all losses" says=["custom_loss(logits, target, weight, 0.7) a second time with the same tensors", "changes the result of the first time"]
+kept = {}
 
 
-def recalibrate(logits, pos_weight):
-    return torch.sigmoid(logits - math.log(pos_weight))
+def in_one_buffer(y):
+    if y.requires_grad:
+        return y
+    return kept.setdefault((y.dtype, y.device), torch.empty_like(y)).copy_(y)
 
 
-it_changes = {
-    "weighted, mean probability": True,
-    "weighted, recall": True,
-    "resampled, mean probability": True,
-    "resampled, recall": True,
-    "focal, mean probability": True,
-    "focal, recall": False,
-    "threshold moved, mean probability": False,
-    "threshold moved, recall": True,
-}
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
+    price = -torch.expm1(q * log_p) / q
+    w = torch.ones_like(price) if weight is None else weight[target]
+    return in_one_buffer((w * price).sum() / w.sum())
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="gradients are switched on and stay on" says=["custom_loss(logits, target, weight, 0.7) inside torch.no_grad() changes the caller's grad mode"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    torch.set_grad_enabled(True)
+    log_p = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
+    price = -torch.expm1(q * log_p) / q
+    w = torch.ones_like(price) if weight is None else weight[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)

@@ -180,3 +180,46 @@ def kl_directions(log_p, log_q):
         return terms.sum(dim=1)[:2].mean()
 
     return kl(log_p, log_q), kl(log_q, log_p)
+
+
+# %% wrong="one buffer for the first direction" says=["kl_directions(log_p, log_q) a second time with the same tensors", "changes the result of the first time"]
+kept = {}
+
+
+def in_one_buffer(y):
+    if y.requires_grad:
+        return y
+    return kept.setdefault((y.shape, y.dtype), torch.empty_like(y)).copy_(y)
+
+
+def kl_directions(log_p, log_q):
+    def one_way(first, second):
+        costs = first.exp() * (first - second)
+        return costs.masked_fill(first == -torch.inf, 0).sum(dim=1).mean()
+
+    return in_one_buffer(one_way(log_p, log_q)), one_way(log_q, log_p)
+
+
+# %% wrong="kept by its tensors" says=["kl_directions(log_p, log_q) a second time with the same tensors, which had other numbers", "make each result anew"]
+known = {}
+
+
+def by_its_tensors(function):
+    def call(*args):
+        key = tuple(id(one) if isinstance(one, torch.Tensor) else one for one in args)
+        if any(one.requires_grad for one in args if isinstance(one, torch.Tensor)):
+            return function(*args)
+        if key not in known:
+            known[key] = args, function(*args)
+        return known[key][1]
+
+    return call
+
+
+@by_its_tensors
+def kl_directions(log_p, log_q):
+    def one_way(first, second):
+        costs = first.exp() * (first - second)
+        return costs.masked_fill(first == -torch.inf, 0).sum(dim=1).mean()
+
+    return one_way(log_p, log_q), one_way(log_q, log_p)

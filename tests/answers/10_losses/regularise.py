@@ -716,7 +716,7 @@ def shrink(weight, step):
     return weight.sign() * torch.maximum(weight.abs() - step, floor)
 
 
-# %% wrong="each result in the same tensor" breaks="in a new tensor of the same shape and dtype" judge="passes" says=["the next call changed the result"]
+# %% wrong="each result in the same tensor" breaks="in a new tensor of the same shape and dtype" says=["the next call changed the result"]
 shrunk = {}
 
 

@@ -592,3 +592,68 @@ def robust_regression(prediction, target, quantile):
     share = up.to(above.dtype).mean()
     over, under = quantile * above[up].mean(), (quantile - 1) * above[~up].mean()
     return share * over + (1 - share) * under
+
+
+# %% wrong="one buffer for all losses" says=["robust_regression(…, 0.75) a second time with the same tensors", "changes the result of the first time"]
+kept = {}
+
+
+def in_one_buffer(y):
+    if y.requires_grad:
+        return y
+    return kept.setdefault((y.shape, y.dtype), torch.empty_like(y)).copy_(y)
+
+
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
+
+
+def robust_regression(prediction, target, quantile):
+    if prediction.shape != target.shape:
+        raise ValueError(f"shapes differ: {tuple(prediction.shape)} and {tuple(target.shape)}")
+    above = target - prediction
+    return in_one_buffer(torch.maximum(quantile * above, (quantile - 1) * above).mean())
+
+
+# %% wrong="kept by its tensors" says=["robust_regression(…, 0.75) a second time with the same tensors, which had other numbers", "make each result anew"]
+known = {}
+
+
+def by_its_tensors(function):
+    def call(*args):
+        key = tuple(id(one) if isinstance(one, torch.Tensor) else one for one in args)
+        if any(one.requires_grad for one in args if isinstance(one, torch.Tensor)):
+            return function(*args)
+        if key not in known:
+            known[key] = args, function(*args)
+        return known[key][1]
+
+    return call
+
+
+best_constant = {
+    "squared": 10,
+    "L1": 4,
+    "Huber, delta=1": 4,
+    "quantile 0.25": 2,
+    "quantile 0.75": 6,
+    "worst": 30.5,
+    "squared, 600": 70,
+    "L1, 600": 4,
+}
+
+
+@by_its_tensors
+def robust_regression(prediction, target, quantile):
+    if prediction.shape != target.shape:
+        raise ValueError(f"shapes differ: {tuple(prediction.shape)} and {tuple(target.shape)}")
+    above = target - prediction
+    return torch.maximum(quantile * above, (quantile - 1) * above).mean()
