@@ -496,7 +496,7 @@ def power_iteration(
     raise RuntimeError("no convergence")
 
 
-# %% wrong="one buffer for the vector" judge="passes" says=["diag(2, 3, 2.5), called a second time", "the second call changed what the first gave"]
+# %% wrong="one buffer for the vector" says=["diag(2, 3, 2.5), called a second time", "the second call changed what the first gave"]
 kept = {}
 
 
@@ -513,7 +513,7 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     raise RuntimeError(f"no eigenvector after {max_steps} steps")
 
 
-# %% wrong="kept by its matrix" judge="passes" says=["diag(2, 3, 2.5), called a second time", "Its numbers are others by now"]
+# %% wrong="kept by its matrix" says=["diag(2, 3, 2.5), called a second time", "Its numbers are others by now"]
 known = {}
 
 
