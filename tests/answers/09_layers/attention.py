@@ -1668,7 +1668,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
 
 
-# %% wrong="one buffer for results of a shape" judge="passes" says=["attention(q, k, v, mask, True) a second time with the same tensors", "changes the result of the first time"]
+# %% wrong="one buffer for results of a shape" says=["attention(q, k, v, mask, True) a second time with the same tensors", "changes the result of the first time"]
 kept = {}
 
 
@@ -1698,7 +1698,7 @@ def multi_head(x, weights, heads, padding=None):
     return F.linear(mixed, weights["out_proj.weight"], weights["out_proj.bias"])
 
 
-# %% wrong="one buffer for what the heads give" judge="passes" says=["multi_head(x, weights, 2) a second time with the same tensors", "changes the result of the first time"]
+# %% wrong="one buffer for what the heads give" says=["multi_head(x, weights, 2) a second time with the same tensors", "changes the result of the first time"]
 kept = {}
 
 

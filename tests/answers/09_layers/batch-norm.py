@@ -1821,7 +1821,7 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     return centred * (weight / std).view(-1, 1, 1), grad_weight, grad_bias
 
 
-# %% wrong="one buffer for outputs of a shape" judge="passes" says=["batch_norm(x, weight, bias, running_mean, running_var, True) a second time with the same tensors", "changes the result of the first time"]
+# %% wrong="one buffer for outputs of a shape" says=["batch_norm(x, weight, bias, running_mean, running_var, True) a second time with the same tensors", "changes the result of the first time"]
 kept = {}
 
 
@@ -1855,7 +1855,7 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     return grad_x, (grad * hat).sum(dims), grad.sum(dims)
 
 
-# %% wrong="one buffer for gradients of a shape" judge="passes" says=["batch_norm_backward(grad, x, weight) a second time with the same tensors", "changes the result of the first time"]
+# %% wrong="one buffer for gradients of a shape" says=["batch_norm_backward(grad, x, weight) a second time with the same tensors", "changes the result of the first time"]
 kept = {}
 
 

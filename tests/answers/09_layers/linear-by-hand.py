@@ -232,7 +232,7 @@ def linear_by_hand(x, weight, bias):
     return y if bias is None else y + bias
 
 
-# %% wrong="one buffer for results of a shape" judge="passes" says=["linear_by_hand(x, weight, bias) a second time with the same tensors", "changes the result of the first time"]
+# %% wrong="one buffer for results of a shape" says=["linear_by_hand(x, weight, bias) a second time with the same tensors", "changes the result of the first time"]
 kept = {}
 
 

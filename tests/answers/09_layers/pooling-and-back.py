@@ -1124,7 +1124,7 @@ def adaptive_mean(x, m):
     return ((total[..., b] - total[..., a]) / (b - a)).to(x.dtype)
 
 
-# %% wrong="one buffer for the largest of each window" judge="passes" says=["pooling_and_back(x, 2) a second time with the same tensors", "changes the result of the first time"]
+# %% wrong="one buffer for the largest of each window" says=["pooling_and_back(x, 2) a second time with the same tensors", "changes the result of the first time"]
 kept = {}
 
 
@@ -1154,7 +1154,7 @@ def adaptive_mean(x, m):
     return torch.stack(means, dim=-1)
 
 
-# %% wrong="one canvas for images of a shape" judge="passes" says=["unpool(values, where, 4, 4) a second time with the same tensors", "changes the result of the first time"]
+# %% wrong="one canvas for images of a shape" says=["unpool(values, where, 4, 4) a second time with the same tensors", "changes the result of the first time"]
 kept = {}
 
 
@@ -1185,7 +1185,7 @@ def adaptive_mean(x, m):
     return torch.stack(means, dim=-1)
 
 
-# %% wrong="one buffer for means of a shape" judge="passes" says=["adaptive_mean(x, 3) a second time with the same tensors", "changes the result of the first time"]
+# %% wrong="one buffer for means of a shape" says=["adaptive_mean(x, 3) a second time with the same tensors", "changes the result of the first time"]
 kept = {}
 
 

@@ -1105,7 +1105,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
     return torch.autograd.grad(total, w)[0]
 
 
-# %% wrong="one buffer for the cell's states" judge="passes" says=["rnn_by_hand(\"lstm\", …) a second time with the same tensors", "changes the result of the first time"]
+# %% wrong="one buffer for the cell's states" says=["rnn_by_hand(\"lstm\", …) a second time with the same tensors", "changes the result of the first time"]
 kept = {}
 
 
@@ -1139,7 +1139,7 @@ def truncated_gradient(x, w_ih, w_hh, k):
     return torch.autograd.grad(total, w)[0]
 
 
-# %% wrong="one buffer for gradients of a shape" judge="passes" says=["truncated_gradient(x, …, 2) a second time with the same tensors", "changes the result of the first time"]
+# %% wrong="one buffer for gradients of a shape" says=["truncated_gradient(x, …, 2) a second time with the same tensors", "changes the result of the first time"]
 kept = {}
 
 

@@ -353,7 +353,7 @@ def transposed_conv(x, weight, stride=1, padding=0):
     return full[:, :, padding : full.shape[2] - padding, padding : full.shape[3] - padding]
 
 
-# %% wrong="one buffer for results of a shape" judge="passes" says=["transposed_conv(x, weight, 2, 1) a second time with the same tensors", "changes the result of the first time"]
+# %% wrong="one buffer for results of a shape" says=["transposed_conv(x, weight, 2, 1) a second time with the same tensors", "changes the result of the first time"]
 kept = {}
 
 
