@@ -123,6 +123,13 @@ reasons = {
     "whole",
     "stage 3": "all four numbers of each parameter are divided by four",
 }
+units = {
+    4: "that is what all four ranks keep together: one rank is asked for",
+    2**20: "that is in bytes: a MiB has 2**20 of them",
+    2**20 / 10**6: "that is in MB, of a million bytes: a MiB has 2**20",
+}
+for factor, words in units.items():
+    assert bytes_per_rank != {name: factor * n for name, n in truth.items()}, words
 check_predictions(bytes_per_rank, truth, reasons)
 
 # %% [markdown]
@@ -508,8 +515,9 @@ print("the graph still holds the matrix:", h.grad_fn._saved_mat2.data_ptr() == p
 # - at no time, forward or backward, are more than **two** whole matrices alive, copies included (their
 #   gradients are not counted).
 #
-# It may be called again with the same `x` and `shards`: a call leaves nothing behind on them. A backward pass
-# doesn't change the gradient that it is handed.
+# It may be called again with the same `x` and `shards`, also when they hold other numbers by then, and under
+# `torch.no_grad()`: a call leaves nothing behind on them. A backward pass doesn't change the gradient that
+# it is handed.
 #
 # Send to the other ranks, and receive from them, only through two functions:
 #
@@ -817,8 +825,8 @@ print("gradient of w on each rank:", on_ranks(differentiable_sum, 2))
 #   one process would find: `x.grad` and `bias.grad` whole and equal on all ranks, `up.grad` and `down.grad`
 #   for this rank's slices.
 # - There is **one** collective in the forward pass and **one** in the backward pass, each an all-reduce.
-# - It may be called again with the same tensors, also where no backward pass followed: a call leaves nothing
-#   behind on them.
+# - It may be called again with the same tensors, also where no backward pass followed, when they hold other
+#   numbers by then, and under `torch.no_grad()`: a call leaves nothing behind on them.
 #
 # Example: with one rank it is the formula itself.
 
@@ -1192,7 +1200,7 @@ def check_cases(cases):
             place += stages
 
 
-sizes = [(2, 4), (4, 12), (3, 2), (4, 1), (1, 3), (3, 3)]
+sizes = [(2, 4), (4, 12), (3, 2), (4, 1), (6, 4), (1, 3), (3, 3)]
 check_cases([(kind, *size) for kind in ("gpipe", "1f1b") for size in sizes])
 with every_case() as case:
     for kind in ("gpipe", "1f1b"):
@@ -1738,8 +1746,8 @@ print(f"stage 3, 5 samples at a time: {seconds_per_sample('stage 3', 5, job):.4f
 #
 # Write `plan(job)`, which chooses the fastest layout that a budget has room for. `job` is a dict as above:
 # `parameters` ($P$), `largest` ($L$), `sample` (bytes of one sample's activations), `batch` (the most samples
-# that a rank may take at a time), `world_size` ($W$), `budget` (bytes of one rank), and what
-# `seconds_per_sample` needs. It stays as it is. Return `(layout, samples)`, a string and an `int`:
+# that a rank may take at a time), `world_size` ($W$), `budget` (bytes of one rank), all of them `int`s, and
+# what `seconds_per_sample` needs. It stays as it is. Return `(layout, samples)`, a string and an `int`:
 #
 # - of all layouts, and all whole numbers of samples from 1 to `batch` that fit into the budget (exactly full
 #   fits), those with the fewest seconds a sample;

@@ -6,7 +6,7 @@ import torch.distributed as dist
 
 from course_utils import LaunchTimeout
 from course_utils.chapters import sharding
-from course_utils.chapters.sharding.fully_sharded import LargeTensors
+from course_utils.chapters.sharding.gathering import LargeTensors
 from course_utils.chapters.sharding.jobs import Sent, Untouched
 
 

@@ -41,7 +41,7 @@ bytes_per_rank = dict(zip(["DDP", "stage 1", "stage 2", "stage 3"], [4.0, 2.5, 1
 bytes_per_rank = {"DDP": 4, "stage 1": 2.5, "stage 2": 3.25, "stage 3": 3.25}
 
 
-# %% wrong="all four ranks together" breaks="on *one* rank" says=["DDP is not 16"]
+# %% wrong="all four ranks together" breaks="on *one* rank" says=["what all four ranks keep together"]
 bytes_per_rank = {"DDP": 16, "stage 1": 10, "stage 2": 7, "stage 3": 4}
 
 
@@ -65,3 +65,18 @@ bytes_per_rank = {
     "stage 2": 1.25,
     "stage 3": 0.5,
 }
+
+
+# %% wrong="in bytes" says=["that is in bytes"]
+P, S = 262_144, 262_144 // 4
+bytes_per_rank = {
+    "DDP": 16 * P,
+    "stage 1": 8 * P + 8 * S,
+    "stage 2": 4 * P + 12 * S,
+    "stage 3": 16 * S,
+}
+
+
+# %% wrong="in MB of a million bytes" says=["that is in MB, of a million bytes"]
+mb = 262_144 * 4 / 1e6
+bytes_per_rank = {"DDP": 4 * mb, "stage 1": 2.5 * mb, "stage 2": 1.75 * mb, "stage 3": mb}

@@ -12,6 +12,8 @@
 # - "at no time, forward or backward"
 # - "copies included"
 # - "It may be called again with the same `x` and `shards`"
+# - "also when they hold other numbers by then"
+# - "and under `torch.no_grad()`"
 # - "a call leaves nothing behind on them"
 # - "doesn't change the gradient that it is handed"
 # - "only through two functions"
@@ -997,6 +999,60 @@ class Layer(torch.autograd.Function):
 
 
 def fully_sharded(x, shards):
+    for shard in shards:
+        x = Layer.apply(x, shard)
+    return x
+
+
+# %% wrong="the matrix gathered last is kept" breaks="also when they hold other numbers by then" says=["with other numbers in the same tensors", "what does a call keep for the next one?"]
+class Layer(torch.autograd.Function):
+    last = (None, None)  # the matrix gathered last: backward begins with the one forward ended with
+
+    @staticmethod
+    def whole(shard):
+        if Layer.last[0] is not shard:
+            Layer.last = (None, None)
+            Layer.last = (shard, gather_rows(shard))
+        return Layer.last[1]
+
+    @staticmethod
+    def forward(ctx, h, shard):
+        out = torch.tanh(h @ Layer.whole(shard).T)
+        ctx.shard = shard
+        ctx.save_for_backward(h, out)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        h, out = ctx.saved_tensors
+        g = grad * (1 - out * out)
+        return g @ Layer.whole(ctx.shard), scatter_mean_rows(g.T @ h)
+
+
+def fully_sharded(x, shards):
+    h = x
+    for shard in shards:
+        h = Layer.apply(h, shard)
+    return h
+
+
+# %% wrong="gradients are switched on for the layers, and stay on" breaks="and under `torch.no_grad()`" says=["gradients are switched on after fully_sharded"]
+class Layer(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, h, shard):
+        out = torch.tanh(h @ gather_rows(shard).T)
+        ctx.save_for_backward(h, shard, out)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        h, shard, out = ctx.saved_tensors
+        grad = grad * (1 - out**2)
+        return grad @ gather_rows(shard), scatter_mean_rows(grad.T @ h)
+
+
+def fully_sharded(x, shards):
+    torch.set_grad_enabled(True)
     for shard in shards:
         x = Layer.apply(x, shard)
     return x

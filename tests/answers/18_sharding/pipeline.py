@@ -14,7 +14,7 @@
 #
 # Admits:
 #
-# - "any number of stages and micro-batches from 1": (4, 1), (1, 3)
+# - "any number of stages and micro-batches from 1": (4, 1), (6, 4), (1, 3)
 
 # %% wrong="1F1B without a warm-up" breaks="take $3(m + p - 1)$ ticks by `clock`, no more" says=["a stage waits where it could compute"]
 def pipeline(kind, stage, stages, micro_batches):
@@ -445,3 +445,35 @@ def pipeline(kind, stage, stages, micro_batches):
 
 def bubble(stages, micro_batches):
     return 1 / (micro_batches + 1)
+
+
+# %% wrong="the drain begins at a negative number" says=["1f1b, stages: 6, micro-batches: 4", "missing: B0"]
+def pipeline(kind, stage, stages, micro_batches):
+    forwards = [f"F{n}" for n in range(micro_batches)]
+    backwards = [f"B{n}" for n in range(micro_batches)]
+    if kind == "gpipe":
+        return forwards + backwards
+    warm = stages - stage - 1
+    tasks = forwards[:warm]
+    for f, b in zip(forwards[warm:], backwards):
+        tasks += [f, b]
+    return tasks + backwards[micro_batches - warm :]
+
+
+def bubble(stages, micro_batches):
+    return (stages - 1) / (micro_batches + stages - 1)
+
+
+# %% wrong="a warm-up of at most half of the micro-batches" says=["1f1b, stages: 6, micro-batches: 4", "a stage waits where it could compute"]
+def pipeline(kind, stage, stages, micro_batches):
+    warm = micro_batches if kind == "gpipe" else min(stages - stage - 1, (micro_batches + 1) // 2)
+    tasks = [f"F{n}" for n in range(warm)]
+    for n in range(micro_batches):
+        if warm + n < micro_batches:
+            tasks.append(f"F{warm + n}")
+        tasks.append(f"B{n}")
+    return tasks
+
+
+def bubble(stages, micro_batches):
+    return (stages - 1) / (micro_batches + stages - 1)

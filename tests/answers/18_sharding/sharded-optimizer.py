@@ -882,3 +882,51 @@ def sharded_optimizer(parameters, rank, world_size, options):
                 p.copy_(piece.view_as(p))
 
     return step, adam
+
+
+# %% wrong="a bucket in the place of the gradients" says=["sharded_optimizer set the .grad of a parameter", "read it in step()"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    sizes = [p.numel() for p in parameters]
+    n = sum(sizes)
+    padded = n + -n % world_size
+    row = F.pad(torch.cat([p.detach().reshape(-1) for p in parameters]), (0, padded - n))
+    bucket = torch.zeros(padded)
+    for p, piece in zip(parameters, bucket[:n].split(sizes), strict=True):
+        p.grad = piece.view_as(p)  # backward adds into the bucket: no copy in step
+    shard = nn.Parameter(row.chunk(world_size)[rank].clone())
+    adam = torch.optim.Adam([shard], **options)
+
+    def step():
+        mine = torch.empty_like(shard)
+        dist.reduce_scatter_tensor(mine, bucket.clone())
+        shard.grad = mine / world_size
+        adam.step()
+        dist.all_gather_into_tensor(row, shard.detach())
+        with torch.no_grad():
+            for p, piece in zip(parameters, row[:n].split(sizes), strict=True):
+                p.copy_(piece.view_as(p))
+
+    return step, adam
+
+
+# %% wrong="fewer chunks than ranks" says=["a single number", "did a rank find no slice?"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    sizes = [p.numel() for p in parameters]
+    row = torch.cat([p.detach().reshape(-1) for p in parameters])
+    pieces = row.chunk(world_size)
+    shard = nn.Parameter(pieces[rank].clone())
+    adam = torch.optim.Adam([shard], **options)
+
+    def step():
+        gradient = torch.cat([p.grad.reshape(-1) for p in parameters])
+        dist.all_reduce(gradient)
+        shard.grad = gradient.chunk(world_size)[rank] / world_size
+        adam.step()
+        pieces[rank].copy_(shard.detach())
+        for owner, piece in enumerate(pieces):
+            dist.broadcast(piece, owner)
+        with torch.no_grad():
+            for p, new in zip(parameters, row.split(sizes), strict=True):
+                p.copy_(new.view_as(p))
+
+    return step, adam

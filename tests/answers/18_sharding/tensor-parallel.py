@@ -12,6 +12,8 @@
 # - "each an all-reduce"
 # - "It may be called again with the same tensors"
 # - "also where no backward pass followed"
+# - "when they hold other numbers by then"
+# - "and under `torch.no_grad()`"
 # - "a call leaves nothing behind on them"
 #
 # Admits:
@@ -120,7 +122,8 @@ def tensor_parallel(x, up, down, bias):
         dist.all_reduce(grad)
         return grad
 
-    entry.register_hook(add_up)
+    if entry.requires_grad:
+        entry.register_hook(add_up)
     part = F.linear(F.gelu(F.linear(entry, up)), down)
     whole = part.detach().clone()
     dist.all_reduce(whole)
@@ -404,7 +407,7 @@ def tensor_parallel(x, up, down, bias):
     return Leave.apply(F.gelu(Enter.apply(x) @ up.T) @ down.T) + bias
 
 
-# %% wrong="a buffer for each shape" breaks="It may be called again with the same tensors" says=["the y of one call was changed by the next"]
+# %% wrong="a buffer for each shape" breaks="It may be called again with the same tensors" says=["the result of one call of tensor_parallel was changed by the next"]
 buffers = {}
 
 
@@ -993,3 +996,64 @@ def tensor_parallel(x, up, down, bias):
     if x.shape not in entries:
         entries[x.shape] = Enter.apply(x)
     return Leave.apply(F.gelu(entries[x.shape] @ up.T) @ down.T) + bias
+
+
+# %% wrong="a hook where there is no graph" breaks="and under `torch.no_grad()`" says=["under torch.no_grad(), where no graph is made, tensor_parallel raised RuntimeError"]
+class Exit(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, part):
+        total = part.clone()
+        dist.all_reduce(total)
+        return total
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+def summed(grad):
+    grad = grad.clone()
+    dist.all_reduce(grad)
+    return grad
+
+
+def tensor_parallel(x, up, down, bias):
+    entry = x.view_as(x)  # a hook on this one doesn't stay on x
+    entry.register_hook(summed)
+    return Exit.apply(F.gelu(entry @ up.T) @ down.T) + bias
+
+
+# %% wrong="a slice turned once for all evaluations" breaks="when they hold other numbers by then" says=["with other numbers in the same tensors"]
+turned = {}
+
+
+class Enter(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        grad = grad.clone()
+        dist.all_reduce(grad)
+        return grad
+
+
+class Leave(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, part):
+        whole = part.clone()
+        dist.all_reduce(whole)
+        return whole
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+def tensor_parallel(x, up, down, bias):
+    if torch.is_grad_enabled():
+        return Leave.apply(F.gelu(Enter.apply(x) @ up.T) @ down.T) + bias
+    if down not in turned:
+        turned[down] = down.T.contiguous()
+    return Leave.apply(F.gelu(x @ up.T) @ turned[down]) + bias

@@ -8,11 +8,10 @@ from course_utils.chapters.sharding.checkpoints import check_checkpoint, checkpo
 from course_utils.chapters.sharding.elastic import Training, check_elastic, elastic_trial
 from course_utils.chapters.sharding.fully_sharded import (
     check_fully_sharded,
-    gather_rows,
     run_fully_sharded,
-    scatter_mean_rows,
     some_of,
 )
+from course_utils.chapters.sharding.gathering import gather_rows, scatter_mean_rows
 from course_utils.chapters.sharding.jobs import attempt, local, on_ranks, random_like
 from course_utils.chapters.sharding.optimizers import check_sharded_optimizer, train_sharded
 from course_utils.chapters.sharding.pictures import draw_mesh, draw_overlap, most_whole, overlap

@@ -5,85 +5,17 @@ from __future__ import annotations
 import operator
 
 import torch
-import torch.distributed as dist
-from torch.multiprocessing.reductions import StorageWeakRef
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from course_utils.chapters.sharding.jobs import Sent, Untouched, gradients_are_on, random_like
+from course_utils.chapters.sharding.gathering import LargeTensors, ledger
+from course_utils.chapters.sharding.jobs import (
+    Sent,
+    Untouched,
+    check_evaluations,
+    gradients_are_on,
+    random_like,
+)
 from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
-
-ledger = {"gathers": 0, "scatters": 0}
-unseen = {"now": False}  # while one of the two functions below works, its own tensors don't count
-
-
-def gather_rows(shard: torch.Tensor) -> torch.Tensor:
-    """The whole matrix, from the rows of every rank."""
-    rows, columns = shard.shape
-    unseen["now"] = True
-    gathered = torch.empty(rows * dist.get_world_size(), columns)
-    dist.all_gather_into_tensor(gathered, shard.detach().contiguous())
-    unseen["now"] = False
-    ledger["gathers"] += 1
-    return gathered.clone()  # gloo's thread may hold what it has written to for a moment longer
-
-
-def scatter_mean_rows(gradient: torch.Tensor) -> torch.Tensor:
-    """This rank's rows of the mean of all ranks' gradients."""
-    rows, columns = gradient.shape
-    if rows % dist.get_world_size():
-        raise ValueError(
-            f"scatter_mean_rows was handed shape {tuple(gradient.shape)}, and its rows don't go "
-            "round: it takes the whole gradient of W, of shape (out, in); is this one turned?"
-        )
-    unseen["now"] = True
-    mine = torch.empty(rows // dist.get_world_size(), columns)
-    dist.reduce_scatter_tensor(mine, gradient.detach().contiguous())
-    unseen["now"] = False
-    ledger["scatters"] += 1
-    return mine / dist.get_world_size()
-
-
-class LargeTensors(TorchDispatchMode):
-    """Follows storages as large as a whole matrix, and those that hold a whole matrix's numbers.
-
-    `alive()` counts the large ones that live; `most` says how many copies of whole matrices did
-    at once, in whatever order their numbers are.
-    """
-
-    def __init__(self, matrices: list[torch.Tensor]) -> None:
-        super().__init__()
-        self.numbers = {w.numel(): [] for w in matrices}
-        for w in matrices:
-            self.numbers[w.numel()].append(w.flatten().sort().values)
-        self.bytes = 4 * min(self.numbers)
-        self.made, self.copies, self.most = {}, {}, 0
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        result = func(*args, **(kwargs or {}))
-        for tensor in result if isinstance(result, (tuple, list)) else (result,):
-            if type(tensor) is torch.Tensor and not unseen["now"]:
-                self.look_at(tensor)
-        return result
-
-    def look_at(self, tensor: torch.Tensor) -> None:
-        storage = tensor.untyped_storage()
-        reference = StorageWeakRef(storage)
-        if storage.nbytes() >= self.bytes:
-            self.made[reference.cdata] = reference
-        same_size = self.numbers.get(tensor.numel(), ())
-        if same_size and reference.cdata not in self.live(self.copies):
-            values = tensor.detach().flatten().float().sort().values
-            if any(torch.allclose(values, w, 1e-2, 1e-3) for w in same_size):
-                self.copies[reference.cdata] = reference
-        self.most = max(self.most, len(self.live(self.copies)))
-
-    @staticmethod
-    def live(references: dict) -> dict:
-        return {key: one for key, one in references.items() if not one.expired()}
-
-    def alive(self) -> int:
-        return len(self.live(self.made))
 
 
 def whole_matrices(sizes: list) -> list[torch.Tensor]:
@@ -104,46 +36,54 @@ def run_fully_sharded(rank, world_size, fully_sharded, sizes, batch, with_input)
     changes = untouched.changes()
     assert not changes, "; ".join(changes[:2])
     first = [leaf.grad for leaf in leaves.values()]
-    for leaf in leaves.values():
-        leaf.grad = None
+    _clear(leaves)
     _forward_and_backward(rank, fully_sharded, x, shards, sizes)
-    for name, grad in zip(leaves, first, strict=True):
-        leaf = leaves[name]
-        if grad is None or leaf.grad is None:
-            again = grad is leaf.grad
-        else:
-            again = torch.allclose(grad, leaf.grad, 1e-4, 1e-5)
-        assert again, (
-            f"a second call with the same x and shards gives another {name}.grad: does the first "
-            "one remember something?"
-        )
+    other = _unlike(leaves, first)
+    assert not other, (
+        f"a second call with the same x and shards gives another {other}.grad: does the first one "
+        "remember something?"
+    )
+    _clear(leaves)
     _backward_behind_another_call(rank, fully_sharded, x, shards)
-    for name, grad in zip(leaves, first, strict=True):
-        now = leaves[name].grad
-        assert grad is None or (now is not None and torch.allclose(grad, now, 1e-4, 1e-5)), (
-            f"another call before the backward pass of the first gives another {name}.grad: what "
-            "a backward pass needs belongs on the ctx of its call"
-        )
-    for leaf in leaves.values():
-        leaf.grad = None
+    other = _unlike(leaves, first)
+    assert not other, (
+        f"another call before the backward pass of the first gives another {other}.grad: what a "
+        "backward pass needs belongs on the ctx of its call"
+    )
+    _clear(leaves)
     out = fully_sharded(x * 1.0, shards)
     out.backward(random_like(out.shape, 60, rank))
-    behind = first[-1] is None or (
-        x.grad is not None and torch.allclose(first[-1], x.grad, 1e-4, 1e-5)
-    )
-    assert behind, (
+    assert not _unlike({"x": x}, first[-1:]), (
         "where x comes from a layer, no right gradient comes back to that layer: x.grad is not for "
         "you to write; return it from a Function's backward"
     )
     _forward_and_backward(rank, fully_sharded, x, shards, sizes)
-    for name, grad in zip(leaves, first, strict=True):
-        now = leaves[name].grad
-        assert grad is None or now is None or torch.allclose(grad + grad, now, 1e-4, 1e-5), (
-            f"{name}.grad is not added to what was there before the backward pass: return the "
-            "gradient from a Function's backward, or add to .grad"
-        )
+    other = _unlike(leaves, [grad if grad is None else 2 * grad for grad in first])
+    assert not other, (
+        f"{other}.grad is not added to what was there before the backward pass: return the "
+        "gradient from a Function's backward, or add to .grad"
+    )
     _one_shard_twice(rank, fully_sharded, shards, sizes)
+    check_evaluations(
+        "fully_sharded", lambda x, *shards: fully_sharded(x, list(shards)), [x, *shards], found[0]
+    )
     return found[0], first[:-1], first[-1], *found[1:], others
+
+
+def _clear(leaves: dict) -> None:
+    for leaf in leaves.values():
+        leaf.grad = None
+
+
+def _unlike(leaves: dict, grads: list) -> str | None:
+    """The first leaf whose .grad is another than the one given for it."""
+    for (name, leaf), grad in zip(leaves.items(), grads, strict=True):
+        if grad is None or leaf.grad is None:
+            if leaf.grad is not grad:
+                return name
+        elif not torch.allclose(grad, leaf.grad, 1e-4, 1e-5):
+            return name
+    return None
 
 
 def _one_shard_twice(rank, fully_sharded, shards, sizes):
@@ -165,9 +105,7 @@ def _one_shard_twice(rank, fully_sharded, shards, sizes):
 
 
 def _backward_behind_another_call(rank, fully_sharded, x, shards):
-    """Two calls, and then the backward pass of the first, into fresh gradients."""
-    for leaf in (x, *shards):
-        leaf.grad = None
+    """Two calls, and then the backward pass of the first."""
     out = fully_sharded(x, shards)
     fully_sharded(random_like(x.shape, 51, rank), shards)
     out.backward(random_like(out.shape, 60, rank))

@@ -75,6 +75,48 @@ def gradients_are_on(after: str) -> None:
     )
 
 
+def check_evaluations(
+    name: str, function: Callable, leaves: list[torch.Tensor], right: torch.Tensor
+) -> None:
+    """Without gradients the result is the same, and with other numbers in the leaves it is theirs.
+
+    The numbers are changed in place, as by an optimizer's step.
+    """
+    found = _without_gradients(name, function, leaves)
+    kept = found.clone()
+    same = kept.shape == right.shape and torch.allclose(kept, right, 1e-4, 1e-5)
+    assert same, f"under torch.no_grad() {name} gives another result"
+    with torch.no_grad():
+        for leaf in leaves:
+            leaf.mul_(0.75)
+    later = _without_gradients(name, function, leaves)
+    truth = _without_gradients(name, function, [leaf.detach().clone() for leaf in leaves])
+    assert torch.equal(found, kept), (
+        f"the result of one call of {name} was changed by the next: make a new tensor in each call"
+    )
+    same = later.shape == truth.shape and torch.allclose(later, truth, 1e-4, 1e-5)
+    assert same, (
+        "with other numbers in the same tensors, as after an optimizer's step, the result of "
+        f"{name} is not theirs: what does a call keep for the next one?"
+    )
+
+
+def _without_gradients(name: str, function: Callable, leaves: list[torch.Tensor]) -> torch.Tensor:
+    with torch.no_grad():
+        try:
+            result = local(function(*leaves))
+        except (AttributeError, RuntimeError, TypeError) as error:
+            raise AssertionError(
+                f"under torch.no_grad(), where no graph is made, {name} raised "
+                f"{type(error).__name__}: {error}"
+            ) from None
+        assert not torch.is_grad_enabled(), (
+            f"gradients are switched on after {name} was called under torch.no_grad(): the mode is "
+            "the caller's"
+        )
+    return result
+
+
 def random_like(shape: tuple, *seeds: int) -> torch.Tensor:
     """Normal numbers, the same for the same seeds."""
     seed = sum((7919**place) * (number + 1) for place, number in enumerate(seeds))

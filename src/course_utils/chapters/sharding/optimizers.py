@@ -52,6 +52,10 @@ def _train_once(rank, world_size, sharded_optimizer, shapes, steps, options, ano
     got = type(answer).__name__
     assert fits, f"it returned {got}, not the pair (step, adam): is there an answer yet?"
     step, adam = answer
+    assert all(parameter.grad is None for parameter in mine), (
+        "sharded_optimizer set the .grad of a parameter: it is the rank's own, and each backward "
+        "pass may put another tensor there; read it in step()"
+    )
     is_adam = isinstance(adam, torch.optim.Adam)
     assert is_adam, f"the second result is of type {type(adam).__name__}, not torch.optim.Adam"
     if another:
@@ -129,6 +133,11 @@ def check_sharded_optimizer(found, world_size, shapes, steps, options):
         found = (
             "the sizes of a collective don't fit: the whole row is as long as all slices together, "
             f"and they are equally long; is it padded?\n{found}"
+        )
+    if isinstance(found, str) and "IndexError" in found:
+        found = (
+            "did a rank find no slice? A row that is shorter than the world has fewer chunks than "
+            f"there are ranks; pad it first\n{found}"
         )
     assert not isinstance(found, str), found
     job = (world_size, shapes, steps, options)
