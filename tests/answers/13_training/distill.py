@@ -84,7 +84,7 @@ def distill(student, teacher, labels, temperature, alpha):
     )
 
 
-# %% wrong="the logarithm of a softmax" breaks="Logits may be large (1000)" says=["the logarithm of a softmax that became 0?"]
+# %% wrong="the logarithm of a softmax" breaks="Logits may be large (1000)" says=["for large logits alone: a softmax that became 0, and its logarithm?"]
 def distill(student, teacher, labels, temperature, alpha):
     p = (teacher.detach() / temperature).softmax(1)
     q = (student / temperature).softmax(1)

@@ -1054,3 +1054,47 @@ saboteur = dict(
         strict=True,
     )
 )
+
+
+# %% wrong="keeps a run's state by the run" says=["the state is what it was three steps before: save_run kept it"]
+_KEPT = {}
+
+
+def save_run(run):
+    if run in _KEPT:
+        return _KEPT[run]
+    kind, keys, *rest = np.random.get_state()
+    state = copy.deepcopy(
+        {
+            "model": run.model.state_dict(),
+            "optimizer": run.optimizer.state_dict(),
+            "scheduler": run.scheduler.state_dict(),
+            "scaler": run.scaler.state_dict(),
+            "generator": run.generator.get_state(),
+            "sampler": (run.order, run.position),
+            "python": random.getstate(),
+            "numpy": (kind, keys.tolist(), *rest),
+            "torch": torch.get_rng_state(),
+        }
+    )
+    _KEPT[run] = state
+    return state
+
+
+def exact_resume(run, state):
+    for name in ("model", "optimizer", "scheduler", "scaler"):
+        getattr(run, name).load_state_dict(state[name])
+    run.generator.set_state(state["generator"])
+    run.order, run.position = state["sampler"]
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+
+
+saboteur = dict(
+    zip(
+        "ABCDEF",
+        ["random states", "model", "scaler", "scheduler", "optimizer", "sampler"],
+        strict=True,
+    )
+)

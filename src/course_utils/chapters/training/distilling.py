@@ -102,8 +102,8 @@ LOG_TARGET = (
     "were probabilities? log_target=True"
 )
 TOO_LARGE = (
-    "the loss is NaN or infinite for large logits alone: the logarithm of a softmax that became 0, "
-    "or a probability that did? Take log_softmax for both"
+    "the loss is NaN or infinite for large logits alone: a softmax that became 0, and its "
+    "logarithm? Take log_softmax for both"
 )
 
 

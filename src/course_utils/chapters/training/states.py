@@ -34,6 +34,7 @@ def not_plain(state: object, where: str = "state") -> list[str]:
 
 def parts_of(run) -> dict[str, str]:
     """Everything that decides how a run continues."""
+    numpy = np.random.get_state(legacy=False)
     held = {id(p) for group in run.optimizer.param_groups for p in group["params"]}
     return {
         "the optimizer's hold on the model's parameters: they are other objects": frozen(
@@ -59,7 +60,9 @@ def parts_of(run) -> dict[str, str]:
         ),
         "Python's random state": frozen(random.getstate()[:2]),
         "the normal number that Python keeps in reserve": frozen(random.getstate()[2:]),
-        "NumPy's random state": frozen(np.random.get_state()[:3]),
-        "the normal number that NumPy keeps in reserve": frozen(np.random.get_state()[3:]),
+        "NumPy's random state": frozen(numpy["state"]),
+        "the normal number that NumPy keeps in reserve": frozen(
+            (numpy["has_gauss"], numpy["gauss"])
+        ),
         "PyTorch's random state": frozen(torch.get_rng_state()),
     }

@@ -219,6 +219,7 @@ def check_stopped(seen, right, slip=""):
         elif name == "buffers" and values[0] == 1 < wanted == values[1]:
             slip = ": epoch() may put a new tensor in a buffer's place, under the old name; ask "
             slip += "model.state_dict() anew at each improvement"
-        text = f"the model's {name} {values} are not those of epoch {wanted}{slip}"
+        values_of = " (running_mean, num_batches_tracked)" * (name == "buffers")
+        text = f"the model's {name} {values}{values_of} are not those of epoch {wanted}{slip}"
         assert set(values) == {wanted}, text
     assert seen["same"], "the parameter is another object, or frozen: an optimizer would lose it"

@@ -96,7 +96,7 @@ def run_bare(transfer, mode: str, layer: bool = False, lr: float = 0.5) -> list:
     except Exception as error:
         words = f"{type(error).__name__}: {error}".splitlines()[0]
         if isinstance(error, StopIteration):
-            words += "next() found nothing: a backbone may have no parameters. The old head has some"
+            words += "next() found nothing: a backbone may have no parameters; ask the old head"
         raise AssertionError(f"mode {mode!r} raised {words}") from error
     words = "the head is the old one: put a new nn.Linear there, whatever number of outputs it has"
     assert model[1] is not head, words
