@@ -692,3 +692,24 @@ def filters_and_features(model, image, channel, steps, rate):
         if g.norm() > 0:
             dream.copy_((dream + rate * g / g.norm()).clamp(0, 1))
     return filters, maps, dream
+
+
+# %% wrong="one buffer for the filters of all calls" says=["a frozen model: model and image afterwards: the call a second time", "changes the result of the first time"]
+_filters = {}
+
+
+def filters_and_features(model, image, channel, steps, rate):
+    w = model[0].weight.detach()
+    low = w.amin((1, 2, 3), keepdim=True)
+    span = w.amax((1, 2, 3), keepdim=True) - low
+    filters = _filters.setdefault((w.shape, w.dtype), torch.empty_like(w))
+    filters.copy_((w - low) / torch.where(span == 0, torch.ones_like(span), span))
+    with torch.no_grad():
+        maps = model(image[None])[0]
+    x = image.clone()
+    for _ in range(steps):
+        leaf = x.clone().requires_grad_()
+        (g,) = torch.autograd.grad(model(leaf[None])[0, channel].mean(), leaf)
+        if g.norm() > 0:
+            x = (x + rate * g / g.norm()).clamp(0, 1)
+    return filters, maps, x

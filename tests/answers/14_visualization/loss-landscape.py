@@ -390,7 +390,7 @@ def loss_landscape(model, direction, alphas, x, y):
     return out
 
 
-# %% wrong="1e-8 beside the norm" says=["nothing as large as 1e-8"]
+# %% wrong="1e-8 beside the norm" says=["and be it 1e-08: a faint filter is scaled, too"]
 def loss_landscape(model, direction, alphas, x, y):
     start = [p.detach().clone() for p in model.parameters()]
     out = []
@@ -822,4 +822,26 @@ def loss_landscape(model, direction, alphas, x, y):
     for alpha in alphas:
         weights = {n: p + alpha * moved_by[n] for n, p in model.named_parameters() if n in moved_by}
         losses.append(F.cross_entropy(torch.func.functional_call(model, weights, (x,)), y).item())
+    return losses
+
+
+# %% wrong="a norm of the eps of the dtype at least" says=["a Conv1d, a faint filter: losses", "divided by 1.19209e-07 at least"]
+def loss_landscape(model, direction, alphas, x, y):
+    start = [p.detach().clone() for p in model.parameters()]
+    steps = []
+    for p, d in zip(start, direction):
+        step = torch.zeros_like(p)
+        if p.dim() > 1:
+            shape = (-1, *[1] * (p.dim() - 1))
+            lengths = d.flatten(1).norm(dim=1).clamp_min(torch.finfo(d.dtype).eps)
+            step = d * (p.flatten(1).norm(dim=1) / lengths).view(shape)
+        steps.append(step)
+    losses = []
+    with torch.no_grad():
+        for alpha in alphas:
+            for p, w, step in zip(model.parameters(), start, steps):
+                p.copy_(w + alpha * step)
+            losses.append(F.cross_entropy(model(x), y).item())
+        for p, w in zip(model.parameters(), start):
+            p.copy_(w)
     return losses

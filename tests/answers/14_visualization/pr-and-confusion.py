@@ -424,3 +424,13 @@ def pr_and_confusion(scores, labels, threshold):
     cells = 2 * truth.long() + (scores >= threshold).long()
     matrix = cells.bincount(minlength=4).view(2, 2)
     return (hits / said.sum(1))[some], (hits / truth.sum())[some], thresholds[some], matrix
+
+
+# %% wrong="cumulative sums, an entry for each sample" says=["the example: precision: precision (hits among those called, at each threshold): one entry for each sample", "the example: recall: recall (hits among those that are a 1, at each threshold): one entry for each sample"]
+def pr_and_confusion(scores, labels, threshold):
+    truth = labels.bool()
+    thresholds, order = scores.sort()
+    hits = truth[order].long().flip(0).cumsum(0).flip(0)
+    precision = hits / torch.arange(len(scores), 0, -1, device=scores.device)
+    cells = 2 * truth.long() + (scores >= threshold).long()
+    return precision, hits / truth.sum(), thresholds, cells.bincount(minlength=4).view(2, 2)

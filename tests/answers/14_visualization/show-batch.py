@@ -334,3 +334,13 @@ def show_batch(images, labels, names, mean, std):
         axes.set_title(names[label])
         axes.axis("off")
     return figure
+
+
+# %% wrong="bytes, cut off at 1 alone" says=["bytes wrap around: clamp at 0 as well"]
+def show_batch(images, labels, names, mean, std):
+    figure, grid = plt.subplots(1, len(images), squeeze=False)
+    for axes, image, label in zip(grid[0], images, labels):
+        back = (image.detach() * std[:, None, None] + mean[:, None, None]).clamp(max=1)
+        axes.imshow((255 * back).to(torch.int16).to(torch.uint8).permute(1, 2, 0).cpu())
+        axes.set_title(names[label])
+    return figure

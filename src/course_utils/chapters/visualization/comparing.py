@@ -30,10 +30,10 @@ def tried(case, name: str, attempt: Callable, *arguments):
     return FAILED
 
 
-def kept_from_before(function: Callable, x: torch.Tensor) -> list[str]:
+def kept_from_before(function: Callable, *tensors: torch.Tensor) -> list[str]:
     """Words for a second call that gives what the first one left, or changes its result."""
     try:
-        check_states(function, x, what="the call", but=STATES.keys() - AGAIN)
+        check_states(function, *tensors, what="the call", but=STATES.keys() - AGAIN)
     except AssertionError as error:
         return [str(error)]
     return []

@@ -33,6 +33,8 @@ def seen_embedding_map(
         with tempfile.TemporaryDirectory() as folder, SummaryWriter(folder) as writer:
             return answer(writer, x, list(labels))
 
+    if again:
+        alone(features.flip(1))  # of the same shape, with other directions
     kept = kept_from_before(alone, features) if again else []
     with tempfile.TemporaryDirectory() as folder:
         writer = SummaryWriter(folder)

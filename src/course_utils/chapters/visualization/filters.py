@@ -55,8 +55,13 @@ def make_filters(kind: str) -> nn.Sequential:
 def seen_filters(answer: Callable, kind: str, image: torch.Tensor, *arguments) -> tuple:
     """What was returned, and what is not as it was."""
     model, other, again = make_filters(kind), make_filters(kind), []
+
+    def with_weight(x: torch.Tensor, weight: torch.Tensor) -> tuple:
+        other.load_state_dict({"0.weight": weight}, strict=False)
+        return answer(other, x, *arguments)
+
     if kind == "a frozen model":
-        again = kept_from_before(lambda x: answer(other, x, *arguments), image)
+        again = kept_from_before(with_weight, image, model.get_parameter("0.weight"))
     before = Before(as_somebody_left_it(model))
     result = answer(model, image, *arguments)
     left = before.changes() + again
