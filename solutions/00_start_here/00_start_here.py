@@ -294,7 +294,7 @@ slips = {
     25.0: "this is the mean of the squares: the root is missing",
     10.0: "this is the root of the sum: divide by the number of elements first",
     7.071: "this divided by the number of rows: count every element, as numel() does",
-    4.5: "this is the mean of the absolute errors: square each error instead",
+    4.5: "this is the mean of the absolute errors: square each error, and take the root last",
     1.0: "positive and negative errors cancelled: square each one before the mean",
 }
 x = torch.tensor([[3.0, 0.0], [9.0, 6.0]], device=device)

@@ -84,7 +84,7 @@ def root_mean_square_error(outputs, targets):
     return ((outputs - targets) ** 2).sum().sqrt()
 
 
-# %% wrong="takes the root before the mean" says=["got 4.5", "mean of the absolute errors"]
+# %% wrong="takes the root before the mean" says=["got 4.5", "mean of the absolute errors", "take the root last"]
 def root_mean_square_error(outputs, targets):
     if outputs.shape != targets.shape:
         raise ValueError("shapes differ")
