@@ -1140,3 +1140,62 @@ def collectives_from_sendrecv(kind, x, root=0):
     if kind == "reduce":
         return rows.sum(0, dtype=x.dtype) if rank == root else None
     return rows[:, rank].sum(0, dtype=x.dtype)
+
+
+# %% wrong="keeps what came by its tensor" says=["which had other numbers the first time"]
+def all_rows(x):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    mine = x.contiguous()
+    rows = torch.stack([mine] * world_size)
+    for source in range(world_size):
+        for other in range(world_size):
+            if rank == source != other:
+                dist.send(mine, other)
+        if rank != source:
+            dist.recv(rows[source], source)
+    return rows
+
+
+known = {}
+
+
+def collectives_from_sendrecv(kind, x, root=0):
+    rank = dist.get_rank()
+    if id(x) not in known:
+        known[id(x)] = x, all_rows(x)
+    rows = known[id(x)][1]
+    if kind == "all_gather":
+        return rows.clone()
+    if kind == "broadcast":
+        return rows[root].clone()
+    if kind == "reduce":
+        return rows.sum(0, dtype=x.dtype) if rank == root else None
+    return rows[:, rank].sum(0, dtype=x.dtype)
+
+
+# %% wrong="reduce adds into the root's x" breaks="Leave `x` as it is" says=["x was changed: receive into a tensor of your own"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    if kind == "reduce_scatter":
+        parts = [collectives_from_sendrecv("reduce", row, r) for r, row in enumerate(x)]
+        return parts[rank].clone()
+    if kind == "all_gather":
+        rows = [collectives_from_sendrecv("broadcast", x, r) for r in range(world_size)]
+        return torch.stack(rows)
+    others = [r for r in range(world_size) if r != root]
+    if kind == "broadcast":
+        result = x.contiguous().clone()
+        for other in others:
+            if rank == root:
+                dist.send(result, other)
+        if rank != root:
+            dist.recv(result, root)
+        return result
+    if rank != root:
+        dist.send(x.contiguous(), root)
+        return None
+    part = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    for other in others:
+        dist.recv(part, other)
+        x += part
+    return x

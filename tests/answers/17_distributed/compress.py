@@ -9,6 +9,7 @@
 # - "the sum over all ranks of what was sent"
 # - "divided by the number of ranks"
 # - "Equal on all ranks, but for rounding"
+# - "finite also where the sum is not"
 # - "this rank's sum without what it sent itself"
 # - "both of the shape and dtype of `gradient`"
 # - "A rank hands at most k · (8 + itemsize) bytes to collectives"
@@ -136,7 +137,7 @@ def compress(gradient, residual, k):
     values = torch.empty(n * k, dtype=flat.dtype, device=flat.device)
     dist.all_gather_into_tensor(places, where)
     dist.all_gather_into_tensor(values, flat[where].contiguous())
-    average = torch.zeros_like(flat).scatter_add(0, places, values).div(n)
+    average = torch.zeros_like(flat).scatter_add(0, places, values / n)
     mask = torch.ones_like(flat).index_fill(0, where, 0)
     return [average.reshape(total.shape), (flat * mask).reshape(total.shape)]
 
@@ -154,11 +155,11 @@ def compress(gradient, residual, k):
     average = torch.zeros_like(total)
     for place, value in zip(places, values):
         for p, v in zip(place.tolist(), value):
-            average[p] += v
+            average[p] += v / n
     rest = torch.where(
         torch.isin(torch.arange(total.numel(), device=total.device), where), 0, total
     )
-    return (average / n).reshape(gradient.shape), rest.to(total.dtype).reshape(gradient.shape)
+    return average.reshape(gradient.shape), rest.to(total.dtype).reshape(gradient.shape)
 
 
 # %% wrong="picks by the gradient, not by the sum" breaks="Of the sum" says=["chosen by the gradient"]
@@ -379,10 +380,10 @@ def compress(gradient, residual, k):
     dist.all_gather(valuess, values)
     average = torch.zeros_like(total)
     for w, v in zip(wheres, valuess):
-        average.index_add_(0, w, v)
+        average.index_add_(0, w, v / min(n, 2))
     rest = total.clone()
     rest[where] = 0
-    return (average / min(n, 2)).view(gradient.shape), rest.view(gradient.shape)
+    return average.view(gradient.shape), rest.view(gradient.shape)
 
 
 # %% wrong="hands in the whole, zeros where nothing is chosen" breaks="A rank hands at most k · (8 + itemsize) bytes to collectives" says=["the whole tensor was handed in"]
@@ -716,8 +717,7 @@ def compress(
     dist.all_gather(all_where, where)
     average = torch.zeros_like(total)
     for some, places in zip(all_values, all_where, strict=True):
-        average.index_add_(0, places, some)
-    average /= n
+        average.index_add_(0, places, some / n)
     if n == 1:
         return total.view(gradient.shape), torch.zeros_like(gradient)
     rest = total.clone()
@@ -806,11 +806,12 @@ def compress(gradient, residual, k):
     all_where = [torch.empty_like(where) for _ in range(world)]
     dist.all_gather(all_values, values)
     dist.all_gather(all_where, where)
-    average = torch.zeros_like(total)
+    average = torch.zeros_like(total, dtype=torch.float64)
     for v, w in zip(all_values, all_where):
         average[w] += v
     total[where] = 0
-    return (average / world).view(gradient.shape), total.view(gradient.shape)
+    average = (average / world).to(total.dtype)
+    return average.view(gradient.shape), total.view(gradient.shape)
 
 
 # %% wrong="adds to the gradient's own memory" breaks="arguments stay as they are" says=["was changed"]
@@ -840,4 +841,52 @@ def compress(gradient, residual, k):
     average = torch.zeros_like(total)
     average.index_add_(0, torch.cat(all_places), torch.cat(all_values))
     rest = total.index_add(0, places, -values)
+    return average.view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="adds up in half precision, then divides" breaks="finite also where the sum is not" says=["average is not finite where 40000 is right", "went beyond torch.float16"]
+def compress(gradient, residual, k):
+    total = (gradient + residual).reshape(-1)
+    places, n = total.abs().topk(min(k, total.numel())).indices, dist.get_world_size()
+    values = total[places]
+    all_places, all_values = ([torch.empty_like(x) for _ in range(n)] for x in (places, values))
+    dist.all_gather(all_places, places)
+    dist.all_gather(all_values, values)
+    average = torch.zeros_like(total)
+    average.index_add_(0, torch.cat(all_places), torch.cat(all_values))
+    rest = total.index_fill(0, places, 0)
+    return (average / n).view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="adds into a reshape, which is a copy of what is turned" breaks="any strides" says=["was it added into a copy?"]
+def compress(gradient, residual, k):
+    total = (gradient + residual).reshape(-1)
+    places, n = total.abs().topk(min(k, total.numel())).indices, dist.get_world_size()
+    values = total[places]
+    all_places, all_values = ([torch.empty_like(x) for _ in range(n)] for x in (places, values))
+    dist.all_gather(all_places, places)
+    dist.all_gather(all_values, values)
+    average = torch.zeros_like(gradient)
+    average.reshape(-1).index_add_(0, torch.cat(all_places), torch.cat(all_values) / n)
+    rest = total.index_fill(0, places, 0)
+    return average, rest.view(gradient.shape)
+
+
+# %% wrong="keeps the chosen places by the gradient's tensor" says=["which had other numbers the first time"]
+chosen = {}
+
+
+def compress(gradient, residual, k):
+    total = (gradient + residual).reshape(-1)
+    n = dist.get_world_size()
+    if id(gradient) not in chosen:
+        chosen[id(gradient)] = total.abs().topk(min(k, total.numel())).indices, gradient
+    places = chosen[id(gradient)][0]
+    values = total[places]
+    all_places, all_values = ([torch.empty_like(x) for _ in range(n)] for x in (places, values))
+    dist.all_gather(all_places, places)
+    dist.all_gather(all_values, values)
+    average = torch.zeros_like(total)
+    average.index_add_(0, torch.cat(all_places), torch.cat(all_values) / n)
+    rest = total.index_fill(0, places, 0)
     return average.view(gradient.shape), rest.view(gradient.shape)

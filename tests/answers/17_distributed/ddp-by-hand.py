@@ -19,6 +19,7 @@
 # - "a rank that did not use it counts as zero"
 # - "Then all is ready for the next step"
 # - "Do not use DDP itself"
+# - "the modes stay as they are"
 # - "tied, frozen"
 #
 # Admits:
@@ -2429,6 +2430,57 @@ def ddp_by_hand(model, bucket_bytes):
             for p, part in zip(bucket, (flat / world).split([p.numel() for p in bucket])):
                 if part.any():
                     p.grad = part.view_as(p)
+        missing[:] = [len(b) for b in buckets]
+        works.clear()
+
+    return finish
+
+
+# %% wrong="puts every part into training" breaks="the modes stay as they are" says=["the mode of frozen was changed"]
+def ddp_by_hand(model, bucket_bytes):
+    world = dist.get_world_size()
+    model.train()  # training begins
+    for tensor in (*model.parameters(), *model.buffers()):
+        dist.broadcast(tensor.detach(), 0)
+
+    def send_buffers(*_):
+        for buffer in model.buffers():
+            dist.broadcast(buffer, 0)
+
+    model.register_forward_pre_hook(send_buffers)
+    buckets = []
+    for p in reversed(list(model.parameters())):
+        if p.requires_grad:
+            if not buckets or sum(q.nbytes for q in buckets[-1]) + p.nbytes > bucket_bytes:
+                buckets.append([])
+            buckets[-1].append(p)
+    missing, works = [len(b) for b in buckets], []
+    where = {p: i for i, b in enumerate(buckets) for p in b}
+
+    def start():
+        flat = torch.cat(
+            [
+                (torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1)
+                for p in buckets[len(works)]
+            ]
+        )
+        works.append((flat, dist.all_reduce(flat, async_op=True)))
+
+    def hook(p):
+        missing[where[p]] -= 1
+        while len(works) < len(buckets) and missing[len(works)] == 0:
+            start()
+
+    for p in where:
+        p.register_post_accumulate_grad_hook(hook)
+
+    def finish():
+        while len(works) < len(buckets):
+            start()
+        for bucket, (flat, work) in zip(buckets, works):
+            work.wait()
+            for p, part in zip(bucket, (flat / world).split([p.numel() for p in bucket])):
+                p.grad = part.view_as(p)
         missing[:] = [len(b) for b in buckets]
         works.clear()
 

@@ -502,7 +502,7 @@ def ring_all_reduce(x):
     return flat.view(x.shape)
 
 
-# %% wrong="chunk in place of tensor_split" breaks="it may have fewer elements than there are ranks, or none" says=["tuple index out of range"]
+# %% wrong="chunk in place of tensor_split" breaks="it may have fewer elements than there are ranks, or none" says=["tuple index out of range", "chunk(n) can make fewer"]
 def ring_all_reduce(x):
     rank, n = dist.get_rank(), dist.get_world_size()
     flat = x.detach().clone(memory_format=torch.contiguous_format).flatten()
@@ -521,7 +521,7 @@ def ring_all_reduce(x):
     return flat.view(x.shape)
 
 
-# %% wrong="adds the difference to what is finished" breaks="All ranks return the same bits" says=["these are not the bits of rank 0's sum"]
+# %% wrong="adds the difference to what is finished" says=["or minus itself; a finished chunk is copied over what is there"]
 def ring_all_reduce(x):
     rank, n = dist.get_rank(), dist.get_world_size()
     flat = x.detach().clone(memory_format=torch.contiguous_format).flatten()
@@ -559,7 +559,7 @@ def ring_all_reduce(x):
     return flat.as_strided(x.shape, x.stride())
 
 
-# %% wrong="adds finished chunks to zeros" says=["these are not the bits of rank 0's sum"]
+# %% wrong="adds finished chunks to zeros" breaks="All ranks return the same bits" says=["these are not the bits of rank 0's sum"]
 def ring_all_reduce(x):
     rank, n = dist.get_rank(), dist.get_world_size()
     flat = x.detach().clone(memory_format=torch.contiguous_format).view(-1)
@@ -733,3 +733,59 @@ def ring_all_reduce(x):
         else:
             take.copy_(incoming)
     return flat.view(x.shape)
+
+
+# %% wrong="keeps each sum by its tensor" says=["which had other numbers the first time"]
+def summed(x):
+    rank, world = dist.get_rank(), dist.get_world_size()
+    flat = x.contiguous().flatten().clone()
+    chunks = flat.tensor_split(world)
+    for step in range(2 * (world - 1)):
+        give, take = chunks[(rank - step) % world], chunks[(rank - step - 1) % world]
+        came = torch.empty_like(take)
+        request = dist.isend(give, (rank + 1) % world)
+        dist.recv(came, (rank - 1) % world)
+        request.wait()
+        take.copy_(take + came if step < world - 1 else came)
+    return flat.view(x.shape)
+
+
+sums = {}
+
+
+def ring_all_reduce(x):
+    if id(x) not in sums:
+        sums[id(x)] = x, summed(x)
+    return sums[id(x)][1]
+
+
+# %% wrong="switches gradients on again, whatever they were" says=["changes the caller's grad mode"]
+def ring_all_reduce(x):
+    rank, world = dist.get_rank(), dist.get_world_size()
+    torch.set_grad_enabled(False)
+    flat = x.contiguous().flatten().clone()
+    chunks = flat.tensor_split(world)
+    for step in range(2 * (world - 1)):
+        give, take = chunks[(rank - step) % world], chunks[(rank - step - 1) % world]
+        came = torch.empty_like(take)
+        request = dist.isend(give, (rank + 1) % world)
+        dist.recv(came, (rank - 1) % world)
+        request.wait()
+        take.copy_(take + came if step < world - 1 else came)
+    torch.set_grad_enabled(True)
+    return flat.view(x.shape)
+
+
+# %% wrong="chunks of a copy, where the strides ask for one" breaks="of any shape and strides" says=["return what you added into"]
+def ring_all_reduce(x):
+    rank, world = dist.get_rank(), dist.get_world_size()
+    result = x.detach().clone()
+    chunks = result.reshape(-1).tensor_split(world)
+    for step in range(2 * (world - 1)):
+        give, take = chunks[(rank - step) % world], chunks[(rank - step - 1) % world]
+        came = torch.empty_like(take)
+        request = dist.isend(give.contiguous(), (rank + 1) % world)
+        dist.recv(came, (rank - 1) % world)
+        request.wait()
+        take.copy_(take + came if step < world - 1 else came)
+    return result

@@ -1925,3 +1925,94 @@ class SyncBN(torch.autograd.Function):
 
 def sync_bn(x, weight, bias, eps=1e-5):
     return SyncBN.apply(x, weight, bias, eps)
+
+
+# %% wrong="keeps the output by its tensor where nothing requires grad" says=["which had other numbers the first time"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims = [d for d in range(x.dim()) if d != 1]
+        shape = [1, -1] + [1] * (x.dim() - 2)
+        n = x.numel() // x.shape[1]
+        mean = x.mean(dims)
+        M = (x - mean.view(shape)).square().sum(dims)
+        mine = torch.stack([torch.full_like(mean, float(n)), mean, M]).double()
+        world = dist.get_world_size()
+        table = torch.zeros((world, *mine.shape), dtype=mine.dtype, device=x.device)
+        table[dist.get_rank()] = mine
+        dist.all_reduce(table)
+        ns, means, Ms = table.unbind(1)
+        N = ns.sum(0)
+        mu = (ns * means).sum(0) / N
+        var = (Ms + ns * (means - mu).square()).sum(0) / N
+        inv = (var + eps).rsqrt()
+        hat = ((x.double() - mu.view(shape)) * inv.view(shape)).to(x.dtype)
+        ctx.save_for_backward(hat, weight, inv.to(x.dtype), N)
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, out):
+        hat, weight, inv, N = ctx.saved_tensors
+        dims = [d for d in range(out.dim()) if d != 1]
+        shape = [1, -1] + [1] * (out.dim() - 2)
+        db, dw = out.sum(dims), (out * hat).sum(dims)
+        sums = torch.stack([db * weight, dw * weight]).contiguous()
+        dist.all_reduce(sums)
+        g = out * weight.view(shape)
+        mean = sums / N.to(sums.dtype)
+        dx = inv.view(shape) * (g - mean[0].view(shape) - hat * mean[1].view(shape))
+        return dx, dw, db, None
+
+
+outputs = {}
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    if x.requires_grad or weight.requires_grad or bias.requires_grad:
+        return SyncBN.apply(x, weight, bias, eps)
+    if id(x) not in outputs:  # evaluation: the same batch gives the same output
+        outputs[id(x)] = x, SyncBN.apply(x, weight, bias, eps)
+    return outputs[id(x)][1]
+
+
+# %% wrong="switches gradients on afterwards" says=["changes the caller's grad mode"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims = [d for d in range(x.dim()) if d != 1]
+        shape = [1, -1] + [1] * (x.dim() - 2)
+        n = x.numel() // x.shape[1]
+        mean = x.mean(dims)
+        M = (x - mean.view(shape)).square().sum(dims)
+        mine = torch.stack([torch.full_like(mean, float(n)), mean, M]).double()
+        world = dist.get_world_size()
+        table = torch.zeros((world, *mine.shape), dtype=mine.dtype, device=x.device)
+        table[dist.get_rank()] = mine
+        dist.all_reduce(table)
+        ns, means, Ms = table.unbind(1)
+        N = ns.sum(0)
+        mu = (ns * means).sum(0) / N
+        var = (Ms + ns * (means - mu).square()).sum(0) / N
+        inv = (var + eps).rsqrt()
+        hat = ((x.double() - mu.view(shape)) * inv.view(shape)).to(x.dtype)
+        ctx.save_for_backward(hat, weight, inv.to(x.dtype), N)
+        return hat * weight.view(shape) + bias.view(shape)
+
+    @staticmethod
+    def backward(ctx, out):
+        hat, weight, inv, N = ctx.saved_tensors
+        dims = [d for d in range(out.dim()) if d != 1]
+        shape = [1, -1] + [1] * (out.dim() - 2)
+        db, dw = out.sum(dims), (out * hat).sum(dims)
+        sums = torch.stack([db * weight, dw * weight]).contiguous()
+        dist.all_reduce(sums)
+        g = out * weight.view(shape)
+        mean = sums / N.to(sums.dtype)
+        dx = inv.view(shape) * (g - mean[0].view(shape) - hat * mean[1].view(shape))
+        return dx, dw, db, None
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    output = SyncBN.apply(x, weight, bias, eps)
+    torch.set_grad_enabled(True)  # backward comes next
+    return output

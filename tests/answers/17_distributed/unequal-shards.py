@@ -440,3 +440,31 @@ def unequal_shards(gradient, count):
         sums[-1] = number
     dist.all_reduce(sums)
     return (sums[:-1] / sums[-1]).to(gradient.dtype).view(gradient.shape)
+
+
+# %% wrong="keeps the result by its gradient" says=["which had other numbers the first time"]
+results = {}
+
+
+def unequal_shards(gradient, count):
+    if (id(gradient), count) not in results:
+        sums = torch.zeros(gradient.numel() + 1, dtype=torch.float64, device=gradient.device)
+        if count:
+            sums[:-1] = gradient.flatten().double() * count
+            sums[-1] = count
+        dist.all_reduce(sums)
+        mean = (sums[:-1] / sums[-1]).view(gradient.shape).to(gradient.dtype)
+        results[id(gradient), count] = mean, gradient
+    return results[id(gradient), count][0]
+
+
+# %% wrong="switches gradients on again, whatever they were" says=["changes the caller's grad mode"]
+def unequal_shards(gradient, count):
+    torch.set_grad_enabled(False)
+    sums = torch.zeros(gradient.numel() + 1, dtype=torch.float64, device=gradient.device)
+    if count:
+        sums[:-1] = gradient.flatten().double() * count
+        sums[-1] = count
+    dist.all_reduce(sums)
+    torch.set_grad_enabled(True)
+    return (sums[:-1] / sums[-1]).view(gradient.shape).to(gradient.dtype)

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from course_utils.chapters.distributed.launches import check_ran, launched, left_out
 from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_close
+from course_utils.learner.other_states import check_states
 from course_utils.learner.ranks import count_traffic, rank_device
 from course_utils.learner.tracebacks import ends_in_notebook
 
@@ -42,6 +43,9 @@ def run_sync_bn(answer, world_size: int, cases: list) -> list | str:
             kept = kept and (torch.equal(given, upstream[rank].to(y)) or "backward")
             later = other_gradients(answer, (x, w, b), epses, upstream[rank].to(y))
             found.append((y.detach().cpu(), [*grads, *later], *calls, kept))
+        if world_size == 3:
+            inputs = (t.detach().double() for t in (x, w, b))
+            check_states(answer, *inputs, *epses, what="sync_bn(x, weight, bias, eps)")
         return found
 
     return launched(work, world_size)

@@ -5,7 +5,14 @@ from __future__ import annotations
 import torch
 from torch.utils._pytree import tree_leaves
 
-from course_utils.chapters.distributed.launches import OVERWRITTEN, check_ran, launched, with_lasts
+from course_utils.chapters.distributed.launches import (
+    OVERWRITTEN,
+    check_ran,
+    launched,
+    told_in_place,
+    try_states,
+    with_lasts,
+)
 from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_close
 from course_utils.learner.ranks import count_traffic, rank_device
@@ -25,6 +32,9 @@ class count_dtypes(count_traffic):
         self.dtypes |= {leaf.dtype for leaf in leaves if isinstance(leaf, torch.Tensor)}
 
 
+CHANGED = "the gradient or the residual that was handed in was changed"
+
+
 def run_compress(answer, world_size: int, cases: list) -> list | str:
     """For each rank and case: what was returned, whether arguments are as before, the bytes."""
 
@@ -34,14 +44,20 @@ def run_compress(answer, world_size: int, cases: list) -> list | str:
             print(f"shape {tuple(gradients[rank].shape)}, k = {k}")
             pair = [x[rank].to(rank_device(), copy=True) for x in (gradients, residuals)]
             before = [x.clone() for x in pair]
-            with count_dtypes() as traffic:
+            with count_dtypes() as traffic, told_in_place(CHANGED):
                 result = answer(*pair, k)
             given.append(result)
             kept = all(map(torch.equal, pair, before))
             if isinstance(result, (tuple, list)):
                 result = [x.cpu().clone() if isinstance(x, torch.Tensor) else x for x in result]
             found.append((result, kept, traffic.nbytes(), sorted(traffic.dtypes, key=str)))
-        return with_lasts(found, given)
+        found = with_lasts(found, given)
+        if world_size == 3:
+            gradient = torch.tensor([[9.0, -7], [2, 5], [-3, 1]], device=rank_device())
+            gradient = gradient + rank / 4  # no ties
+            what = "compress(gradient, residual, 2)"
+            try_states(lambda *pair: answer(*pair, 2), gradient, gradient / 8, what=what)
+        return found
 
     return launched(work, world_size)
 
@@ -62,7 +78,7 @@ def check_compress(try_compress, world_size, cases):
         for number, (gradients, residuals, k) in enumerate(cases):
             totals = [(g + r).contiguous() for g, r in zip(gradients, residuals, strict=True)]
             sent = [top(total, k) for total in totals]
-            average = sum(sent) / world_size
+            average = average_of(sent, world_size)
             for rank in range(world_size):
                 result, kept, nbytes, dtypes, lasts = found[rank][number]
                 x = gradients[rank]
@@ -74,12 +90,17 @@ def check_compress(try_compress, world_size, cases):
                     assert pair, "expected a tuple of two tensors: (average, rest)"
                     rest = totals[rank] - sent[rank]
                     for name, got, right in zip(NAMES, result, (average, rest), strict=True):
-                        fits = like(got, right) or name not in slips
+                        fits = like(got, right) or beyond(got, right) or name not in slips
                         assert fits, f"{name}{slips.get(name)}"
                     lost = like(result[0], average) and ((result[0] == 0) & (average != 0)).any()
                     assert not lost, (
                         "average is 0 where a small number was sent: choose the largest, however "
                         "small they are"
+                    )
+                    assert not beyond(result[0], average), (
+                        f"average is not finite where {average.abs().max():g} is right: the sum "
+                        f"over the ranks went beyond {x.dtype}; divide each part before you add "
+                        "it, or add up in a wider dtype"
                     )
                     near = {"rtol": 1e-5, "atol": 1e-6}
                     close = dict.fromkeys(near, 1e-13) if x.dtype == torch.float64 else near
@@ -109,7 +130,7 @@ def check_compress(try_compress, world_size, cases):
                         f"{nbytes} bytes were handed in, at most {most} are allowed: "
                         + too_many(dtypes, x.dtype)
                     )
-                    assert kept, "the gradient or the residual that was handed in was changed"
+                    assert kept, CHANGED
                     assert lasts, OVERWRITTEN
 
 
@@ -129,13 +150,24 @@ def like(got, right, far=1e-5, away=1e-6):
     return same and torch.allclose(got.to(right), right, far, away)
 
 
+def average_of(sent, ranks):
+    """The sum, added up in float64, divided by the number of ranks."""
+    return (sum(part.double() for part in sent) / ranks).to(sent[0].dtype)
+
+
+def beyond(got, right):
+    """Is it infinite or NaN where the right number isn't?"""
+    same = isinstance(got, torch.Tensor) and got.shape == right.shape
+    return same and bool((right.isfinite() & ~got.isfinite()).any())
+
+
 def slips_of(found, cases):
     """For average and rest, words for a slip that explains each of its wrong values."""
     known = {}
     for number, (gradients, residuals, k) in enumerate(cases):
         totals = [(g + r).contiguous() for g, r in zip(gradients, residuals, strict=True)]
         sent = [top(total, k) for total in totals]
-        average = sum(sent) / len(sent)
+        average = average_of(sent, len(sent))
         averages = average_slips(totals, gradients, sent, k, average)
         for rank, of_rank in enumerate(found):
             result = of_rank[number][0]
@@ -151,7 +183,7 @@ def slips_of(found, cases):
             for name, got, right, slips in zip(
                 NAMES, result, rights, (averages | whole, rests), strict=True
             ):
-                if not like(got, right):
+                if not like(got, right) and not beyond(got, right):
                     fit = [words for words, slip in slips.items() if like(got, slip)]
                     known[name] = [words for words in known.get(name, fit) if words in fit]
     return {name: fit[0] for name, fit in known.items() if fit}
@@ -205,9 +237,11 @@ def average_slips(totals, gradients, sent, k, right):
             for total in totals
         ],
     }
-    slips = {words: sum(parts[1:], parts[0]) / n for words, parts in slips.items()}
+    slips = {words: average_of(parts, n) for words, parts in slips.items()}
     senders = torch.stack([mine != 0 for mine in sent]).sum(0)
     slips |= {
+        " is zero everywhere: was it added into a copy? reshape() and flatten() copy where strides "
+        "ask for it": torch.zeros_like(right),
         " is the sum of what was sent: divide by the number of ranks": right * n,
         ": what was sent was divided by k: divide by the number of ranks": right * n / k,
         ": what was sent was divided by the number of ranks that sent it: divide by all ranks": (

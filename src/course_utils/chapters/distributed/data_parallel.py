@@ -11,6 +11,7 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 
 from course_utils.chapters.distributed.launches import check_ran, launched, refusing
 from course_utils.chapters.distributed.two_models import check_two, two_at_once
+from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_close
 from course_utils.learner.gradients import grad_of
@@ -91,7 +92,9 @@ def run_ddp(answer, world_size: int, bucket_bytes: int, batches: list, mixed: bo
         words = "this uses DistributedDataParallel itself: do its work by hand"
         with refusing(DDP, words), count_traffic() as traffic:
             model, early = Branches(rank).to(rank_device(), batches[0][0][0].dtype), []
-            finish = answer(model, bucket_bytes)
+            model.frozen.eval()
+            with forbid_side_effects(model, but=("values", "hooks", "names")):
+                finish = answer(model, bucket_bytes)
             assert finish is not None, "ddp_by_hand returned None: is there an answer yet?"
             assert callable(finish), f"ddp_by_hand returned {finish!r}, no function to call"
             start = {n: t.detach().clone().cpu() for n, t in all_tensors(model)}

@@ -16,6 +16,7 @@ import torch.distributed as dist
 
 from course_utils.learner.launch_reports import LaunchError, LaunchTimeout
 from course_utils.learner.launching import launch
+from course_utils.learner.other_states import check_states
 from course_utils.learner.ranks import count_traffic
 
 with count_traffic():
@@ -79,6 +80,26 @@ def with_lasts(found: list[tuple], given: list) -> list[tuple]:
     return [(*each, lasts(y, each[0])) for each, y in zip(found, given, strict=True)]
 
 
+def try_states(answer, *arguments, what: str) -> None:
+    """`check_states` on each rank, for what a rank hands in: it asks for no gradient.
+
+    What it refuses ends the launch, so it comes after all cases.
+    """
+    print(what)
+    check_states(answer, *arguments, what=what, but=("old_gradient", "inside_a_graph"))
+
+
+@contextmanager
+def told_in_place(words: str):
+    """Inside the block an error of work in place on an expanded tensor has these words."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "written-to tensor" in str(error):
+            raise AssertionError(words) from error
+        raise
+
+
 OVERWRITTEN = (
     "a later call with as many numbers changed this result: keep no buffer from call to call"
 )
@@ -140,7 +161,7 @@ def check_ran(found, world_size, what):
         if any(words in found for words in ("mismatch", "match expected size")):
             found = (
                 "the ranks' calls do not fit each other: do all ranks make the same calls, with "
-                "the same sizes, in the same order?"
+                "the same sizes and dtypes, in the same order?"
             )
         raise AssertionError(f"{what} on {world_size} ranks: {found}")
 
