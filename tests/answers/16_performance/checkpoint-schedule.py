@@ -511,3 +511,22 @@ def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
         if peak < smallest:
             lengths, smallest = [b - a for a, b in zip(starts, ends, strict=True)], peak
     return lengths, smallest
+
+
+# %% wrong="int32 by numpy" breaks="perhaps billions" says=["a sum of billions needs more than 32 bits"]
+def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
+    import itertools
+
+    import numpy as np
+
+    sizes, n, best = np.array(saved, dtype=np.int64).astype(np.int32), len(saved), None
+    for cuts in itertools.product([False, True], repeat=n - 1):
+        starts = [0] + [k + 1 for k, cut in enumerate(cuts) if cut]
+        ends = [*starts[1:], n]
+        peak = int(
+            sizes[starts].sum(dtype=np.int32)
+            + max(sizes[a + 1 : b].sum(dtype=np.int32) for a, b in zip(starts, ends))
+        )
+        if best is None or peak < best[1]:
+            best = [b - a for a, b in zip(starts, ends)], peak
+    return best

@@ -1409,3 +1409,112 @@ def fold_batch_norm(block):
     conv.weight.copy_(weight)
     conv.bias.copy_(bias)
     return conv
+
+
+# %% wrong="kept by the block" says=["two branches: folded again, with other weights in the block: its output: that is the first one"]
+def fold_batch_norm(block, done={}):
+    if block in done:
+        return done[block]
+    conv = nn.Conv2d(
+        block.wide.in_channels,
+        block.wide.out_channels,
+        3,
+        stride=block.wide.stride,
+        padding=1,
+        groups=block.wide.groups,
+    ).to(block.wide.weight)
+    eye = torch.zeros_like(block.wide.weight)
+    for n in range(len(eye)):
+        eye[n, n % eye.shape[1], 1, 1] = 1
+    parts = [
+        (block.wide.weight, block.wide.bias, block.wide_norm),
+        (F.pad(block.narrow.weight, (1, 1, 1, 1)), block.narrow.bias, block.narrow_norm),
+    ]
+    if block.skip is not None:
+        parts.append((eye, None, block.skip))
+    with torch.no_grad():
+        weight, bias = torch.zeros_like(conv.weight), torch.zeros_like(conv.bias)
+        for kernel, b, norm in parts:
+            factor = 1 / torch.sqrt(norm.running_var + norm.eps)
+            factor = factor * norm.weight if norm.affine else factor
+            weight += kernel * factor.view(-1, 1, 1, 1)
+            bias += ((0 if b is None else b) - norm.running_mean) * factor + (
+                norm.bias if norm.affine else 0
+            )
+        conv.weight.copy_(weight)
+        conv.bias.copy_(bias)
+    done[block] = conv
+    return conv
+
+
+# %% wrong="one convolution for all blocks of a kind" says=["two branches: its output after a second call of fold_batch_norm"]
+def fold_batch_norm(block, done={}):
+    key = (block.wide.in_channels, block.wide.out_channels, block.wide.groups, block.wide.stride)
+    key = (*key, block.wide.weight.dtype, block.wide.weight.device)
+    conv = done.get(key) or nn.Conv2d(
+        block.wide.in_channels,
+        block.wide.out_channels,
+        3,
+        stride=block.wide.stride,
+        padding=1,
+        groups=block.wide.groups,
+    ).to(block.wide.weight)
+    eye = torch.zeros_like(block.wide.weight)
+    for n in range(len(eye)):
+        eye[n, n % eye.shape[1], 1, 1] = 1
+    parts = [
+        (block.wide.weight, block.wide.bias, block.wide_norm),
+        (F.pad(block.narrow.weight, (1, 1, 1, 1)), block.narrow.bias, block.narrow_norm),
+    ]
+    if block.skip is not None:
+        parts.append((eye, None, block.skip))
+    with torch.no_grad():
+        weight, bias = torch.zeros_like(conv.weight), torch.zeros_like(conv.bias)
+        for kernel, b, norm in parts:
+            factor = 1 / torch.sqrt(norm.running_var + norm.eps)
+            factor = factor * norm.weight if norm.affine else factor
+            weight += kernel * factor.view(-1, 1, 1, 1)
+            bias += ((0 if b is None else b) - norm.running_mean) * factor + (
+                norm.bias if norm.affine else 0
+            )
+        conv.weight.copy_(weight)
+        conv.bias.copy_(bias)
+    done[key] = conv
+    return conv
+
+
+# %% wrong="skip with the first norm's eps" says=["with the input's own: its output: each norm has its own eps, skip as well"]
+def fold_batch_norm(block):
+    conv = nn.Conv2d(
+        block.wide.in_channels,
+        block.wide.out_channels,
+        3,
+        stride=block.wide.stride,
+        padding=1,
+        groups=block.wide.groups,
+    ).to(block.wide.weight)
+    weight, bias = torch.zeros_like(conv.weight), torch.zeros_like(conv.bias)
+    eye = torch.zeros_like(block.wide.weight)
+    for n in range(len(eye)):
+        eye[n, n % eye.shape[1], 1, 1] = 1
+    parts = [
+        (block.wide.weight, block.wide.bias, block.wide_norm),
+        (F.pad(block.narrow.weight, (1, 1, 1, 1)), block.narrow.bias, block.narrow_norm),
+    ]
+    if block.skip is not None:
+        parts.append((eye, None, block.skip))
+    with torch.no_grad():
+        for kernel, b, norm in parts:
+            factor = 1 / torch.sqrt(
+                norm.running_var + block.wide_norm.eps
+                if norm is block.skip
+                else norm.running_var + norm.eps
+            )
+            factor = factor * norm.weight if norm.affine else factor
+            weight += kernel * factor.view(-1, 1, 1, 1)
+            bias += ((0 if b is None else b) - norm.running_mean) * factor + (
+                norm.bias if norm.affine else 0
+            )
+        conv.weight.copy_(weight)
+        conv.bias.copy_(bias)
+    return conv

@@ -754,3 +754,47 @@ def hidden_syncs(model, optimizer, batches):
         optimizer.step()
         losses.append(loss.detach())
     return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
+
+
+# %% wrong="losses in one buffer" says=["called twice: losses: the second call wrote into the first one"]
+def hidden_syncs(model, optimizer, batches, kept={}):
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        for g in grads:
+            g.mul_((1 / norm).clamp(max=1))
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = hits + (scores.argmax(1) == y).sum()
+    if not losses:
+        return torch.zeros(0, device=device), hits
+    losses = torch.stack(losses)
+    place = kept.setdefault((losses.shape, losses.dtype), torch.empty_like(losses))
+    return place.copy_(losses), hits
+
+
+# %% wrong="kept by its arguments" says=["called twice: the weights differ from those of the chatty loop: called again, it trains again"]
+def hidden_syncs(model, optimizer, batches, kept={}):
+    if (model, id(batches)) in kept:
+        return kept[model, id(batches)]
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        for g in grads:
+            g.mul_((1 / norm).clamp(max=1))
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = hits + (scores.argmax(1) == y).sum()
+    losses = torch.stack(losses) if losses else torch.zeros(0, device=device)
+    kept[model, id(batches)] = losses, hits
+    return losses, hits

@@ -766,3 +766,27 @@ def roofline(
         moved = (places + results) * channels + channels * kernel**2
     nbytes = moved * itemsize
     return flops, nbytes, "compute" if flops / peak > nbytes / bandwidth else "memory"
+
+
+# %% wrong="the padded image is read" says=["bytes: the image is read, not the zeros around it"]
+def roofline(
+    kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
+) -> tuple[int, int, str]:
+    if kind == "linear":
+        batch, inputs, outputs = sizes
+        flops = 2 * batch * inputs * outputs
+        elements = batch * inputs + inputs * outputs + batch * outputs
+    elif kind == "bias":
+        rows, columns = sizes
+        flops, elements = rows * columns, 2 * rows * columns + columns
+    elif kind in ("conv", "depthwise"):
+        *channels, height, width, kernel = sizes[1:]
+        places = sizes[0] * height * width
+        wide = sizes[0] * (height + kernel - 1) * (width + kernel - 1)
+        weight = kernel**2 * (channels[0] * channels[1] if kind == "conv" else channels[0])
+        flops, elements = 2 * places * weight, wide * channels[0] + places * channels[-1] + weight
+    else:
+        flops = {"copy": 0, "add": 1, "add_": 1, "axpy": 2}[kind] * sizes[0]
+        elements = (2 if kind == "copy" else 3) * sizes[0]
+    nbytes = elements * itemsize
+    return flops, nbytes, "compute" if flops / peak > nbytes / bandwidth else "memory"

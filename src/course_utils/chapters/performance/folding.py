@@ -101,8 +101,16 @@ def run_fold(fold: Callable[..., Any], case: dict) -> dict:
         with torch.no_grad(), count_operators() as counts:
             found["y"] = conv(x)
         found["kernels"] = {k: n for k, n in counts.items() if k not in ("detach", "alias")}
-        found["again"] = fold(block)(x).detach()
+        _change(block)
+        found["again"], found["first"] = fold(block)(x).detach(), conv(x).detach()
     return found
+
+
+def _change(block: RepBlock) -> None:
+    """Give a block other numbers, as training does."""
+    with torch.no_grad():
+        block.wide.weight.neg_()
+        block.narrow_norm.get_buffer("running_mean").add_(1)
 
 
 def _part(
@@ -156,6 +164,8 @@ def _fold(
             if diagonal == "number of groups" and wide.groups > 1:
                 one[n, :, 1, 1] = torch.eye(wide.groups, one.shape[1]).to(one)[n % wide.groups]
         added, shift = _part(one, None, block.skip, **w) if skip != "bare" else (one, 0)
+        if skip == "eps":
+            added, shift = _part(one, None, block.skip, eps=block.wide_norm.eps)
         weight, total = weight + added, total + shift
     return F.conv2d(x, weight, total, stride=wide.stride, padding=1, groups=wide.groups)
 
@@ -184,6 +194,7 @@ def check_fold(found: dict, case: dict) -> None:
             ),
             "eps is missing under the root; each norm has its own": _fold(block, x, eps=0.0),
             "each norm has its own eps": _fold(block, x, eps=block.wide_norm.eps),
+            "each norm has its own eps, skip as well": _fold(block, x, skip="eps"),
             "the 1 × 1 convolution has a bias as well": _fold(block, x, small_bias=False),
             "a convolution's own bias is scaled by its norm as well": _fold(block, x, scaled=False),
             "divide by the root of the variance": _fold(block, x, root=False),
@@ -231,7 +242,12 @@ def check_fold(found: dict, case: dict) -> None:
         "its output is right to a few digits only: the block is float64, and on the way weights "
         "were rounded to float32"
     )
-    check_value(found["again"], right, "the output after folding twice", **near)
+    check_value(found["first"], right, "its output after a second call of fold_batch_norm", **near)
+    _change(block)
+    words = "folded again, with other weights in the block: its output"
+    check_value(
+        found["again"], block(x).detach(), words, {"that is the first one's": right}, **near
+    )
     kernels = found["kernels"]
     assert kernels == {"convolution": 1}, f"more than one convolution ran: {kernels}"
     assert found["eval"], "the block is no longer in eval mode"

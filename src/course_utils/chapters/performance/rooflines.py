@@ -62,6 +62,10 @@ def _byte_slips(kind: str, sizes: Sequence[int], itemsize: int) -> dict[str, int
         slips["it is padded: the result is as high and wide as the image"] = (
             read + smaller * sizes[2 if kind == "conv" else 1]
         ) * itemsize
+        margin = (sizes[-3] + sizes[-1] - 1) * (sizes[-2] + sizes[-1] - 1) - sizes[-3] * sizes[-2]
+        slips["the image is read, not the zeros around it"] = (
+            read + written + sizes[0] * sizes[1] * margin
+        ) * itemsize
     if kind == "conv":
         slips["the result has outputs channels, not inputs"] = (2 * read - weights) * itemsize
     if kind == "depthwise":

@@ -94,7 +94,10 @@ def check_schedule(found: Any, saved: Sequence[int], others: Sequence[Sequence[i
     assert isinstance(mine, int), (
         f"peak is of type {kind}, expected an int: sizes are whole numbers"
     )
-    assert mine == right, "peak is not that of these lengths: first inputs, and the largest rest"
+    more = "; a sum of billions needs more than 32 bits" if right >= 2**31 else ""
+    assert mine == right, (
+        f"peak is not that of these lengths: first inputs, and the largest rest{more}"
+    )
     best = min(peak(saved, lengths) for lengths in partitions(len(saved)))
     more = "; it doesn't begin with the best one of the first layers alone"
     more = more if _by_prefixes(saved) > best else ""

@@ -131,6 +131,7 @@ LOOPS: dict[str, dict] = {
     "batch norm": dict(batches=[(8, 2.0), (4, 0.5)], norm=True, seed=16),
     "two groups of parameters": dict(batches=[(8, 2.0), (4, 0.5)], groups=True, seed=15),
     "a model in eval mode": dict(batches=[(4, 1.0)], eval=True, seed=11),
+    "called twice": dict(batches=[(8, 2.0), (4, 0.5)], again=True, seed=17),
     "longer": dict(batches=[(4, 0.3 * n) for n in range(1, 9)], seed=7),
 }
 
@@ -206,6 +207,14 @@ def _look(module: nn.Module, args: tuple, output: torch.Tensor) -> None:
     """A hook that was there before: it looks, and changes nothing."""
 
 
+def _joined(first: Any, second: Any) -> Any:
+    """What two calls gave, as of one call with the batches of both."""
+    pairs = all(isinstance(found, (tuple, list)) and len(found) == 2 for found in (first, second))
+    if not pairs or not all(isinstance(part, torch.Tensor) for part in (*first, *second)):
+        return first
+    return torch.cat([first[0], second[0]]), first[1] + second[1]
+
+
 def run_loop(loop: Callable[..., Any], case: dict) -> dict:
     """What a training loop leaves behind, as plain values and tensors."""
     model, optimizer, batches = _task(case)
@@ -215,6 +224,8 @@ def run_loop(loop: Callable[..., Any], case: dict) -> dict:
     with same, count_syncs() as counts:
         try:
             found = loop(model, optimizer, batches)
+            if case.get("again"):
+                found = _joined(found, loop(model, optimizer, batches))
         except (AttributeError, TypeError) as error:
             if "NoneType" not in str(error):
                 raise
@@ -247,7 +258,7 @@ def _truth(case: dict, limit: float = 1.0, clip: str = "norm") -> tuple:
     """Losses, hits and weights of the loop that the exercise shows; ``clip`` switches slips."""
     model, optimizer, batches = _task(case)
     losses, hits = [], 0
-    for x, y in batches:
+    for x, y in batches * (2 if case.get("again") and clip != "once" else 1):
         if clip == "all zero_grad":
             model.zero_grad()
         elif clip == "zeros":
@@ -318,6 +329,7 @@ def check_loop(outcome: dict, case: dict) -> None:
         "decay moves it",
         "shared": "a parameter that two layers share counts once",
         "one rate": "each group of parameters has its own learning rate: optimizer.step() knows it",
+        "once": "called again, it trains again",
         "twice": "the model runs once in each step: batch norm's averages move each time",
         "least": "the factor has no least value, however large the norm is",
         "held": "the norm is over all gradients, also where the optimizer doesn't hold a parameter",
@@ -333,6 +345,10 @@ def check_loop(outcome: dict, case: dict) -> None:
     right = torch.tensor(losses, dtype=dtype)
     late = torch.tensor(_truth(case, clip="after")[0], dtype=dtype).reshape(-1)
     mean = {"those from after the step; the chatty loop notes them before it": late}
+    if case.get("again"):
+        mean["the second call wrote into the first one's result"] = right[len(right) // 2 :].repeat(
+            2
+        )
     check_value(found[0], right.reshape(-1), "losses", mean, rtol=1e-3, atol=1e-5)
     slips = {
         "those of the last batch alone; they are added up": "last",
