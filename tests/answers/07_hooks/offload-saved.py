@@ -530,3 +530,21 @@ def offload_saved(tensor):
 
 def bring_back(kept):
     return kept[0].to(kept[1])
+
+
+# %% wrong="brought back once for each address" breaks="gives the tensor again" says=["an address or an id tells nothing about the numbers"]
+def offload_saved(tensor):
+    if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
+        return tensor.half(), tensor.dtype
+    return tensor.detach(), tensor.dtype
+
+
+known = {}
+
+
+def bring_back(kept):
+    tensor, dtype = kept
+    key = (tensor.data_ptr(), tensor.shape, dtype)
+    if key not in known:
+        known[key] = tensor.to(dtype)
+    return known[key]

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
 
 import course_utils
 from course_utils.chapters.hooks.counting import bystander, hooks_on
@@ -134,10 +135,16 @@ def _called_again(keep: Callable, back: Callable) -> None:
         x = torch.arange(6, device=course_utils.device).view(2, 3).to(kind) / 3
         what = f"bring_back(offload_saved(x)), with x in {kind},"
         check_states(lambda tensor: back(keep(tensor)), x.to(kind), what=what)
-    first, _ = keep(ones(2)), keep(2 * ones(2))
+    first, second = keep(ones(2)), keep(2 * ones(2))
     found = back(first).tolist()
     words = f"two tensors are kept, of ones and of twos, and the first comes back as {found}"
     assert found == [1, 1], f"{words}: each is kept by itself"
+    for one, other in zip(tree_leaves(first), tree_leaves(second), strict=True):
+        if isinstance(one, Tensor):
+            one.copy_(other)
+    found = back(first).tolist()
+    words = f"where ones were kept, twos are kept later, and {found} comes back"
+    assert found == [2, 2], f"{words}: an address or an id tells nothing about the numbers"
 
 
 def _infinite(keep: Callable, back: Callable) -> None:
