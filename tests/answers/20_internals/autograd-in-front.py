@@ -3312,3 +3312,50 @@ def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
     """Given: put your kernel in front of each operator of a table of slopes."""
     for operator, slopes in table.items():
         dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="frees the nodes" says=["the handles afterwards", "leave the handles and nodes as they are"]
+def autograd_kernel(dispatcher, operator, slopes):
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(v.requires_grad for v in values):
+            result.requires_grad = True
+            result.keys = result.keys | {"Autograd"}
+            result.node = (slopes, values)
+        return result
+
+    return kernel
+
+
+def backward(dispatcher, result, g):
+    order, seen, stack = [], set(), [(result, False)]
+    while stack:
+        handle, done = stack.pop()
+        if done:
+            order.append(handle)
+        elif handle not in seen:
+            seen.add(handle)
+            stack.append((handle, True))
+            stack += [(v, False) for v in (handle.node[1] if handle.node else ())]
+    paid = {result: g}
+    with dispatcher.below("Autograd"):
+        for handle in reversed(order):
+            g = paid.pop(handle, None)
+            if g is None:
+                continue
+            if handle.node is None:
+                if handle.requires_grad:
+                    old = handle.grad
+                    handle.grad = g if old is None else dispatcher.call("add", old, g)
+                continue
+            slopes, values = handle.node
+            for v, part in zip(values, slopes(dispatcher.call, g, handle, *values)):
+                if part is not None:
+                    paid[v] = dispatcher.call("add", paid[v], part) if v in paid else part
+            handle.node = None  # the graph isn't needed any more
+
+
+def autograd_in_front(dispatcher, table):
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
