@@ -1180,13 +1180,7 @@ def try_exact_resume(stop: int, total: int) -> dict:
     run = stopped(stop)
     before, mode = parts_of(run), run.model.training
     state = save_run(run)
-    seen = {
-        "kind": type(state).__name__,
-        "disturbed": [],
-        "changed": "",
-        "loads": "",
-        "lost": [],
-    }
+    seen = {"kind": type(state).__name__, "disturbed": [], "changed": "", "loads": "", "lost": []}
     if not isinstance(state, dict):
         return seen
     now = parts_of(run)
