@@ -379,7 +379,7 @@ def root_mean_square_error(outputs, targets):
     return ((outputs - targets) ** 2).mean().sqrt()
 
 
-# %% wrong="keeps results by object" judge="passes" says=["which had other numbers the first time gives other values"]
+# %% wrong="keeps results by object" says=["which had other numbers the first time gives other values"]
 from functools import lru_cache
 
 
@@ -390,7 +390,7 @@ def root_mean_square_error(outputs, targets):
     return ((outputs - targets) ** 2).mean().sqrt()
 
 
-# %% wrong="writes each result into the same tensor" judge="passes" says=["changes the result of the first time", "make each result anew"]
+# %% wrong="writes each result into the same tensor" says=["changes the result of the first time", "make each result anew"]
 kept = {}
 
 
