@@ -930,3 +930,38 @@ def sharded_optimizer(parameters, rank, world_size, options):
                 p.copy_(new.view_as(p))
 
     return step, adam
+
+
+# %% wrong="a step and an Adam for each list of parameters" says=["a second call with the same parameters", "begins with the values that it finds"]
+known = {}
+
+
+def make(parameters, rank, world_size, options):
+    sizes = [p.numel() for p in parameters]
+
+    def row(tensors):
+        flat = torch.cat([t.detach().flatten() for t in tensors])
+        return F.pad(flat, (0, -len(flat) % world_size))
+
+    mine = row(parameters).chunk(world_size)[rank].clone()
+    adam = torch.optim.Adam([mine], **options)
+
+    def step():
+        mine.grad = torch.empty_like(mine)
+        dist.reduce_scatter_tensor(mine.grad, row([p.grad for p in parameters]))
+        mine.grad /= world_size
+        adam.step()
+        whole = torch.empty(len(mine) * world_size)
+        dist.all_gather_into_tensor(whole, mine)
+        with torch.no_grad():
+            for p, piece in zip(parameters, whole[: sum(sizes)].split(sizes)):
+                p.copy_(piece.view_as(p))
+
+    return step, adam
+
+
+def sharded_optimizer(parameters, rank, world_size, options):
+    key = tuple(parameters)
+    if key not in known:
+        known[key] = make(parameters, rank, world_size, options)
+    return known[key]

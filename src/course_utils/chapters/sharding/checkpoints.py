@@ -124,6 +124,9 @@ def run_load(rank, world_size, newest_checkpoint, folder, extra):
     state = state_of(world_size, -1.0, extra)
     held = dict(state)
     _list_in_any_order()
+    first = newest_checkpoint(folder, state)
+    for name, value in state_of(world_size, -1.0, extra).items():
+        held[name].copy_(value)
     step = newest_checkpoint(folder, state)
     assert step is not None, "newest_checkpoint returned None, not a step: is there an answer yet?"
     assert isinstance(step, int), (
@@ -131,6 +134,7 @@ def run_load(rank, world_size, newest_checkpoint, folder, extra):
         f"{'a text' if isinstance(step, str) else 'a ' + type(step).__name__}: return an int"
     )
     _same_entries(state, held, "newest_checkpoint")
+    assert step == first, f"a second newest_checkpoint returned {step}, and the first one {first}"
     return step, local(held["weight"]).clone(), held["count"].clone(), held[extra].item()
 
 

@@ -15,7 +15,8 @@ from course_utils.learner.tracebacks import ends_in_notebook
 def train_sharded(rank, world_size, sharded_optimizer, shapes, steps, options):
     """Train twice, each time anew: the parameters, numbers of state, whose .grad was changed."""
     job = (rank, world_size, sharded_optimizer, shapes, steps, options)
-    values, *kept = _train_once(*job)
+    parameters = [nn.Parameter(random_like(s, n)) for n, s in enumerate(shapes)]
+    values, *kept = _train_once(*job, parameters=parameters)
     again, *later = _train_once(*job)
     same = all(torch.equal(a, b) for a, b in zip(values, again, strict=True))
     assert same, (
@@ -32,11 +33,23 @@ def train_sharded(rank, world_size, sharded_optimizer, shapes, steps, options):
         "with a second call before the first call's steps, these end with other values: what a "
         "step needs belongs to its call alone"
     )
+    with torch.no_grad():
+        for n, parameter in enumerate(parameters):
+            parameter.copy_(random_like(shapes[n], n))
+            parameter.grad = None
+    once_more, *_ = _train_once(*job, parameters=parameters)
+    same = all(torch.equal(a, b) for a, b in zip(values, once_more, strict=True))
+    assert same, (
+        "a second call with the same parameters, set back to their first values, ends with other "
+        "values: each call begins with the values that it finds, and with an Adam of its own"
+    )
     return values, *kept
 
 
-def _train_once(rank, world_size, sharded_optimizer, shapes, steps, options, another=False):
-    parameters = [nn.Parameter(random_like(s, n)) for n, s in enumerate(shapes)]
+def _train_once(
+    rank, world_size, sharded_optimizer, shapes, steps, options, another=False, parameters=None
+):
+    parameters = parameters or [nn.Parameter(random_like(s, n)) for n, s in enumerate(shapes)]
     mine, settings, before, touched = list(parameters), dict(options), _optimizers(), []
     try:
         answer = sharded_optimizer(parameters, rank, world_size, settings)
