@@ -1726,11 +1726,8 @@ def draw(*shape):
     return [torch.randn(shape, generator=generator) for _ in range(3)]
 
 
-check_compress(
-    try_compress,
-    3,
-    [(draw(20), draw(20), 4), (draw(3, 2, 4), draw(3, 2, 4), 7), (draw(1), draw(1), 2)],
-)
+cases = [(draw(20), draw(20), 4), (draw(3, 2, 4), draw(3, 2, 4), 7), (draw(1), draw(1), 2)]
+check_compress(try_compress, 3, cases)
 check_compress(try_compress, 1, [(draw(6)[:1], draw(6)[:1], 3)])
 ### END HIDDEN TESTS
 
