@@ -1662,7 +1662,8 @@ for name, hook in (("whole", None), ("half", half)):
 # 1. Add the residual to the gradient. Of the sum, this rank sends the k entries of largest magnitude, with their
 #    positions; all of them if there are fewer than k.
 # 2. `average`: the sum over all ranks of what was sent, divided by the number of ranks. Equal on all ranks,
-#    but for rounding; finite also where the sum is not: float16 has 40000, and no 80000.
+#    but for rounding. It may fit into the dtype where the sum doesn't: the average of 40000 and 40000 is
+#    40000 in float16 too, which has no 80000.
 # 3. `rest`: this rank's sum without what it sent itself.
 #
 # A rank hands at most k · (8 + itemsize) bytes to collectives: k values and k positions, which are integers.

@@ -9,7 +9,7 @@
 # - "the sum over all ranks of what was sent"
 # - "divided by the number of ranks"
 # - "Equal on all ranks, but for rounding"
-# - "finite also where the sum is not"
+# - "It may fit into the dtype where the sum doesn't"
 # - "this rank's sum without what it sent itself"
 # - "both of the shape and dtype of `gradient`"
 # - "A rank hands at most k · (8 + itemsize) bytes to collectives"
@@ -844,7 +844,7 @@ def compress(gradient, residual, k):
     return average.view(gradient.shape), rest.view(gradient.shape)
 
 
-# %% wrong="adds up in half precision, then divides" breaks="finite also where the sum is not" says=["average is not finite where 40000 is right", "went beyond torch.float16"]
+# %% wrong="adds up in half precision, then divides" breaks="It may fit into the dtype where the sum doesn't" says=["average is not finite where 40000 is right", "went beyond torch.float16"]
 def compress(gradient, residual, k):
     total = (gradient + residual).reshape(-1)
     places, n = total.abs().topk(min(k, total.numel())).indices, dist.get_world_size()
