@@ -12,13 +12,7 @@ from dataclasses import dataclass, field
 import torch
 from torch.autograd.graph import increment_version
 
-from course_utils.grading.verdict.memory import (
-    Storages,
-    differing,
-    fill_storage,
-    layout_of,
-    storage_bytes,
-)
+from course_utils.grading.verdict.memory import Storages, differing, fill_storage, storage_bytes
 
 # Of all storages together that are kept for the next call.
 MOST_BYTES = 2**20
@@ -32,14 +26,13 @@ class Named:
         tensor: this side's; one of nobody's where it has changed since, and has to travel anew.
         place: the number of its storage.
         requires_grad: as it travelled.
+        look: how it lay in memory when the call before ended.
     """
 
     tensor: torch.Tensor
     place: int
     requires_grad: bool
-
-    def __post_init__(self) -> None:
-        self.look = _look(self.tensor)
+    look: tuple = ()
 
 
 @dataclass
@@ -88,7 +81,7 @@ class Known:
         return Known(
             Storages([known[number] for number in order], [contents[number] for number in order]),
             [
-                Named(named.tensor, place[named.place], False)
+                Named(named.tensor, place[named.place], False, _look(named.tensor))
                 for named in self.tensors
                 if named.place in place and not named.requires_grad
             ],
@@ -114,6 +107,6 @@ class Known:
         return differing(before, now)
 
 
-def _look(tensor: torch.Tensor) -> list:
+def _look(tensor: torch.Tensor) -> tuple:
     """Where a tensor lies, and whether it asks for gradients."""
-    return [*layout_of(tensor), tensor.untyped_storage().data_ptr(), tensor.requires_grad]
+    return tensor.shape, tensor.stride(), tensor.dtype, tensor.data_ptr(), tensor.requires_grad
