@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import chain
 from operator import is_
 from typing import Any
@@ -11,88 +12,83 @@ import torch
 from course_utils.grading.verdict import memory
 from course_utils.grading.verdict.choices import containers
 from course_utils.grading.verdict.known import Known, Named
-from course_utils.grading.verdict.messages import Called
 from course_utils.learner.changes import CHANGED, allow_changes, forbid_changes
 
 
-def changed_alike(reply: Called, blobs: list[bytes], known: Known) -> None:
-    """Do to the judge's tensors what the answer did to its own; but no storage gets another length.
+@dataclass
+class Changes:
+    """What an answer did to tensors that both sides know.
 
-    Args:
-        reply: to the call.
-        blobs: that came with it.
+    Attributes:
         known: the judge's.
-    """
-    longer = resized(reply, blobs, known)
-    for number, blob in reply.contents:
-        if number not in longer:
-            known.write(number, blobs[blob])
-    for number, layout in reply.layouts:
-        tensor, place = known.tensors[number].tensor, known.tensors[number].place
-        if place not in longer:
-            changed = memory.lay_out(tensor.untyped_storage(), layout)
-            with torch.no_grad():
-                tensor.data = changed
-
-
-def copied(reply: Called, blobs: list[bytes], known: Known) -> Known:
-    """Storages and tensors as an answer left them, apart from the judge's own: see above."""
-    contents = {number: blobs[blob] for number, blob in reply.contents}
-    layouts = dict(reply.layouts)
-    storages = list(known.storages.known)
-    for number, content in contents.items():
-        storages[number] = memory.new_storage(content)
-    found = Known(memory.Storages(storages, list(known.storages.contents)))
-    for number, named in enumerate(known.tensors):
-        tensor = named.tensor
-        if named.place in contents or number in layouts:
-            _, start = known.storages.find(tensor.untyped_storage()) or (None, 0)
-            size, stride, offset, dtype = memory.layout_of(tensor)
-            own = [size, stride, offset + start // tensor.element_size(), dtype]
-            tensor = memory.lay_out(storages[named.place], layouts.get(number, own))
-        found.tensors.append(Named(tensor, named.place, named.requires_grad))
-    return found
-
-
-def unasked_change(reply: Called, blobs: list[bytes], known: Known, trial: bool) -> str | None:
-    """What an answer changed of arguments that its check does not let it change.
-
-    A check computes the truth from its arguments, often after the call: an answer that could
-    change them would choose it. The length of a storage stays in any case, for there may be other
-    tensors over it. An earlier result is the answer's own.
-
-    Args:
-        reply: to the call.
-        blobs: that came with it.
-        known: what both sides know, the arguments among it.
-        trial: whether a locked function was called, which tells by itself what was changed.
-
-    Returns:
-        Words for it; none for a trial, or where the answer raised, unless the check forbids the
-        change; None if there was none.
+        contents: of those storages that were changed, by number.
+        layouts: of those tensors whose layout was changed, by number.
     """
 
-    def places(tensors: list[torch.Tensor]) -> set[int]:
-        found = (known.storages.find(tensor.untyped_storage()) for tensor in tensors)
-        return {place[0] for place in found if place is not None}
+    known: Known
+    contents: dict[int, bytes]
+    layouts: dict[int, list]
 
-    lengths = resized(reply, blobs, known) - known.results
-    layouts = {known.tensors[number].place for number, _ in reply.layouts} - known.results
-    changed = layouts | {number for number, _ in reply.contents} - known.results
-    if not lengths and not changed - places(allow_changes.allowed):
-        return None
-    left_to_the_check = trial or reply.error is not None
-    if left_to_the_check and not changed & places(forbid_changes.forbidden):
-        return ""
-    return CHANGED.format("shape, stride or storage" if lengths | layouts else "values")
+    def __post_init__(self) -> None:
+        lengths = [storage.nbytes() for storage in self.known.storages.known]
+        self.resized = {n for n, content in self.contents.items() if lengths[n] != len(content)}
 
+    def unasked(self, trial: bool, raised: bool) -> str | None:
+        """What was changed of arguments that the check does not let the answer change.
 
-def resized(reply: Called, blobs: list[bytes], known: Known) -> set[int]:
-    """The numbers of storages that have another length after a call."""
-    before = known.storages.known
-    return {
-        number for number, blob in reply.contents if before[number].nbytes() != len(blobs[blob])
-    }
+        A check computes the truth from its arguments, often after the call: an answer that could
+        change them would choose it. The length of a storage stays in any case, for there may be
+        other tensors over it. An earlier result is the answer's own.
+
+        Args:
+            trial: whether a locked function was called, which tells by itself what was changed.
+            raised: whether the answer raised an error.
+
+        Returns:
+            Words for it; none for a trial, or where the answer raised, unless the check forbids
+            the change; None if there was none.
+        """
+
+        def places(tensors: list[torch.Tensor]) -> set[int]:
+            found = (self.known.storages.find(tensor.untyped_storage()) for tensor in tensors)
+            return {place[0] for place in found if place is not None}
+
+        results = self.known.results
+        lengths = self.resized - results
+        layouts = {self.known.tensors[number].place for number in self.layouts} - results
+        changed = layouts | self.contents.keys() - results
+        if not lengths and not changed - places(allow_changes.allowed):
+            return None
+        if (trial or raised) and not changed & places(forbid_changes.forbidden):
+            return ""
+        return CHANGED.format("shape, stride or storage" if lengths | layouts else "values")
+
+    def do(self) -> None:
+        """Do the same to the judge's tensors; but no storage gets another length."""
+        for number in self.contents.keys() - self.resized:
+            self.known.write(number, self.contents[number])
+        for number, layout in self.layouts.items():
+            named = self.known.tensors[number]
+            if named.place not in self.resized:
+                changed = memory.lay_out(named.tensor.untyped_storage(), layout)
+                with torch.no_grad():
+                    named.tensor.data = changed
+
+    def copied(self) -> Known:
+        """Storages and tensors as the answer left them, apart from the judge's own."""
+        storages = list(self.known.storages.known)
+        for number, content in self.contents.items():
+            storages[number] = memory.new_storage(content)
+        found = Known(memory.Storages(storages, list(self.known.storages.contents)))
+        for number, named in enumerate(self.known.tensors):
+            tensor = named.tensor
+            if named.place in self.contents or number in self.layouts:
+                _, start = self.known.storages.find(tensor.untyped_storage()) or (None, 0)
+                size, stride, offset, dtype = memory.layout_of(tensor)
+                own = [size, stride, offset + start // tensor.element_size(), dtype]
+                tensor = memory.lay_out(storages[named.place], self.layouts.get(number, own))
+            found.tensors.append(Named(tensor, named.place, named.requires_grad))
+        return found
 
 
 def items_of(value: Any) -> list[list]:

@@ -24,7 +24,7 @@ from torch.utils._python_dispatch import (
 from course_utils import exercises
 from course_utils.grading.verdict import encoding, memory, messages, wire, witness
 from course_utils.grading.verdict.answering import WATCHING
-from course_utils.grading.verdict.changes import changed_alike, copied, resized, unasked_change
+from course_utils.grading.verdict.changes import Changes
 from course_utils.grading.verdict.choices import chosen_by
 from course_utils.grading.verdict.genuine import REBOUND, Trials
 from course_utils.grading.verdict.known import Known
@@ -233,10 +233,12 @@ class Snapshot:
             message, blobs = self.ask(request, encoder.blobs)
             with readable():
                 reply = Called.read(message)
-                unasked = unasked_change(reply, blobs, known, trial)
-                result = self._take(reply, blobs, known, encoder.generators, unasked)
+                contents = {place: blobs[blob] for place, blob in reply.contents}
+                changes = Changes(known, contents, dict(reply.layouts))
+                unasked = changes.unasked(trial, reply.error is not None)
+                result = self._take(reply, blobs, changes, encoder.generators, unasked)
                 ran = [(str(name), list(map(int, made))) for name, made in reply.operators]
-                same = unasked is None and not reply.layouts and not resized(reply, blobs, known)
+            same = unasked is None and not changes.layouts and not changes.resized
             if same and reply.error is None and not trial:
                 self.known = known.kept()
         for name, made in ran:
@@ -257,13 +259,13 @@ class Snapshot:
         self,
         reply: Called,
         blobs: list[bytes],
-        known: Known,
+        changes: Changes,
         generators: list[torch.Generator],
         unasked: str | None,
     ) -> Any:
         """Do to the arguments what the answer did to its copies, and rebuild its result.
 
-        What is ``unasked``, as :func:`unasked_change` has it, is not done to the arguments: where
+        What is ``unasked``, as :meth:`Changes.unasked` has it, is not done to the arguments: where
         it is not refused either, the result lies in copies.
         """
         for number, blob in reply.states:
@@ -272,10 +274,11 @@ class Snapshot:
                 self.state = blobs[blob]
         if unasked:
             return None
+        known = changes.known
         if unasked is None:
-            changed_alike(reply, blobs, known)
+            changes.do()
         else:
-            known = copied(reply, blobs, known)
+            known = changes.copied()
         before = len(known.storages.known)
         decoder = encoding.Decoder(blobs, known, self._stand_in)
         decoder.generators = generators
