@@ -163,7 +163,7 @@ def masked_row_mean(values, valid):
     return (total / count).masked_fill(values.isnan().all(dim=1), 0)
 
 
-# %% wrong="keeps means by the tensors they came from" says=["the same tensors, with other numbers, gave the old result"]
+# %% wrong="keeps means by the tensors they came from" says=["which had other numbers the first time gives other values"]
 import functools
 
 

@@ -163,7 +163,7 @@ def one_hot(labels, classes, dtype=torch.int64):
     return out.scatter_(-1, labels.unsqueeze(-1), 1)
 
 
-# %% wrong="a table kept for all calls" says=["has changed an earlier result"]
+# %% wrong="a table kept for all calls" says=["had other numbers the first time changes the result of the first time"]
 def one_hot(labels, classes, dtype=torch.float32, _tables={}):
     bad = labels[(labels < 0) | (labels >= classes)]
     if bad.numel():
@@ -220,7 +220,7 @@ def one_hot(labels, classes, dtype=torch.float32):
     return table.scatter_(-1, labels.unsqueeze(-1), 1)
 
 
-# %% wrong="keeps tables by the labels they came from" says=["the same tensors, with other numbers, gave the old result"]
+# %% wrong="keeps tables by the labels they came from" says=["which had other numbers the first time gives other values"]
 import functools
 
 

@@ -143,7 +143,7 @@ def segment_sum(values, segments, count):
     return values.new_zeros(count, *values.shape[1:]).index_add_(0, segments, values)
 
 
-# %% wrong="keeps its zeros between calls" says=["the next call has changed an earlier result"]
+# %% wrong="keeps its zeros between calls" says=["which had other numbers the first time changes the result of the first time"]
 ZEROS = {}
 
 

@@ -346,7 +346,7 @@ def unsort(rows, order):
     return rows[order.argsort()]
 
 
-# %% wrong="keeps rows by the tensors they came from" says=["the same tensors, with other numbers, gave the old result"]
+# %% wrong="keeps rows by the tensors they came from" says=["which had other numbers the first time gives other values"]
 import functools
 
 
@@ -374,7 +374,7 @@ def unsort(rows, order):
     return rows[order.argsort()]
 
 
-# %% wrong="unsorts into one tensor for all calls" says=["the next call has changed an earlier result"]
+# %% wrong="unsorts into one tensor for all calls" says=["which had other numbers the first time changes the result of the first time"]
 _room = {}
 
 

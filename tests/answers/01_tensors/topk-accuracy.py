@@ -211,7 +211,7 @@ def topk_accuracy(logits, labels, ks):
     return [(own > best[:, [k]]).double().mean().item() if k < width else 1.0 for k in ks]
 
 
-# %% wrong="keeps shares by the tensors they came from" says=["the same tensors, with other numbers, gave the old result"]
+# %% wrong="keeps shares by the tensors they came from" says=["which had other numbers the first time gives 0.5, and 1.0 without"]
 import functools
 
 

@@ -20,5 +20,4 @@ from course_utils.chapters.tensors.keeping import (
     count_storages,
     gradients_of,
     taken_out,
-    words_of_kept,
 )

@@ -1,51 +1,17 @@
-"""What an answer keeps: an earlier result, the gradient's way back, and memory."""
+"""What an answer keeps: the gradient's way back, and memory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from typing import Any
 
-import numpy as np
 import torch
-from torch.utils._pytree import tree_leaves, tree_map
 
 from course_utils.learner.calls import watched
 from course_utils.learner.checks import check_close
 from course_utils.learner.gradients import gradient_of
 from course_utils.learner.operators import OperatorMode
 from course_utils.learner.tracebacks import ends_in_notebook
-
-
-@ends_in_notebook
-def words_of_kept(answer: Callable, first: tuple, second: tuple) -> str:
-    """Words for what an answer keeps from a first call to a second one; "" for nothing.
-
-    The second call is handed the very tensors of the first, with other numbers in them.
-    """
-    given = _copied(first)
-    result = answer(*given)
-    before = _copied(result)
-    for place, other in zip(given, second, strict=True):
-        if isinstance(place, torch.Tensor):
-            place.copy_(other)
-    after = _copied(answer(*given))
-    if not _same(result, before):
-        return "the next call has changed an earlier result: make a new one in each"
-    if not _same(after, answer(*_copied(second))):
-        return "the same tensors, with other numbers, gave the old result: keep none between calls"
-    return ""
-
-
-def _copied(values: Any) -> Any:
-    return tree_map(lambda a: a.clone() if isinstance(a, torch.Tensor) else copy(a), values)
-
-
-def _same(one: Any, other: Any) -> bool:
-    for a, b in zip(tree_leaves(one), tree_leaves(other), strict=False):
-        if not (torch.equal(a, b) if isinstance(a, torch.Tensor) else np.array_equal(a, b)):
-            return False
-    return True
 
 
 @ends_in_notebook
