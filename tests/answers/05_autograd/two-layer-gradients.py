@@ -376,3 +376,24 @@ def two_layer_gradients(x, target, w1, b1, w2, b2):
     g = (scores.softmax(1) - one_hot) / len(x)
     gh = (g @ w2.t()) * (h > 0)
     return loss, x.t() @ gh, gh.sum(0), h.t() @ g, g.sum(0)
+
+
+# %% wrong="ones of the usual dtype" says=["float64, x transposed: raised RuntimeError", "another dtype (the default?)"]
+def two_layer_gradients(
+    x: torch.Tensor,
+    target: torch.Tensor,
+    w1: torch.Tensor,
+    b1: torch.Tensor,
+    w2: torch.Tensor,
+    b2: torch.Tensor,
+) -> tuple[torch.Tensor, ...]:
+    batch, rows = len(x), torch.arange(len(x), device=x.device)
+    h = (x @ w1 + b1).relu()
+    scores = h @ w2 + b2
+    loss = (scores.logsumexp(1) - scores[rows, target]).mean()
+    g = scores.softmax(1)
+    g[rows, target] -= 1
+    g = g / batch
+    gz = (g @ w2.t()) * (h > 0)
+    ones = torch.ones(batch, device=x.device)
+    return loss, x.t() @ gz, ones @ gz, h.t() @ g, ones @ g

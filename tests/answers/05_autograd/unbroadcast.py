@@ -177,7 +177,7 @@ def unbroadcast(gradient, shape):
     return torch.einsum(f"{letters}->{kept}", gradient).reshape(shape)
 
 
-# %% wrong="flattens the front, which nothing may be in" says=["(2, 0, 3) to (0, 3)", "(the sum over nothing is 0)"]
+# %% wrong="flattens the front, which nothing may be in" says=["(2, 0, 3) to (0, 3)", "(the sum over nothing is 0; with no element, a size given as -1 can't be told)"]
 def unbroadcast(gradient: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
     if gradient.dim() > len(shape):
         gradient = gradient.view(-1, *gradient.shape[gradient.dim() - len(shape) :]).sum(0)
@@ -265,3 +265,22 @@ def unbroadcast(gradient: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
         gradient = gradient.sum(list(range(extra)))
     widened = [i for i, n in enumerate(shape) if n == 1 and gradient.shape[i] != 1]
     return gradient.sum(widened, keepdim=True)
+
+
+# %% wrong="by NumPy" says=["NumPy has no bfloat16"]
+def unbroadcast(gradient: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+    extra = gradient.dim() - len(shape)
+    axes = list(range(extra))
+    axes += [extra + i for i, size in enumerate(shape) if size == 1]
+    total = gradient.detach().cpu().numpy().sum(axis=tuple(axes), keepdims=True).reshape(shape)
+    return torch.as_tensor(total, dtype=gradient.dtype, device=gradient.device)
+
+
+# %% wrong="reshapes the sum over no dimension" says=["(nothing was broadcast; sum() over an empty list of dimensions is the sum over all)"]
+def unbroadcast(gradient: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
+    extra = gradient.dim() - len(shape)
+    dims = list(range(extra))
+    dims += [
+        extra + i for i, size in enumerate(shape) if size == 1 and gradient.shape[extra + i] != 1
+    ]
+    return gradient.sum(dims, keepdim=True).reshape(shape)

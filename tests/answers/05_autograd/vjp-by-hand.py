@@ -1094,3 +1094,93 @@ def vjp_by_hand(rule: str, *tensors: torch.Tensor) -> torch.Tensor | tuple | Non
     rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
     rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
     return rules[rule](*tensors)
+
+
+# %% wrong="ones of the usual dtype" says=["layer_norm, one row, float64: raised RuntimeError", "another dtype (the default?)"]
+def matmul_vjp(gradient: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> tuple:
+    return gradient @ b.t(), a.t() @ gradient
+
+
+def softmax_vjp(gradient: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return y * (gradient - (gradient * y).sum(-1, keepdim=True))
+
+
+def logsumexp_vjp(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return gradient.unsqueeze(-1) * x.softmax(-1)
+
+
+def layer_norm_vjp(gradient: torch.Tensor, x: torch.Tensor, weight: torch.Tensor) -> tuple:
+    centred = x - x.mean(-1, keepdim=True)
+    std = (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+    normal = centred / std
+    g = gradient * weight
+    inner = g - g.mean(-1, keepdim=True) - normal * (g * normal).mean(-1, keepdim=True)
+    ones = torch.ones(len(x), device=x.device)
+    return inner / std, ones @ (gradient * normal), ones @ gradient
+
+
+def vjp_by_hand(rule: str, *tensors: torch.Tensor) -> torch.Tensor | tuple | None:
+    """Given: one of the four rules, by name."""
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)
+
+
+# %% wrong="logsumexp's lost dimension in place 1" says=["the last one of x, not dimension 1", "count them from the end"]
+def matmul_vjp(gradient: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> tuple:
+    return gradient @ b.t(), a.t() @ gradient
+
+
+def softmax_vjp(gradient: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return y * (gradient - (gradient * y).sum(-1, keepdim=True))
+
+
+def logsumexp_vjp(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return gradient.unsqueeze(1) * (x - x.logsumexp(-1, keepdim=True)).exp()
+
+
+def layer_norm_vjp(gradient: torch.Tensor, x: torch.Tensor, weight: torch.Tensor) -> tuple:
+    centred = x - x.mean(-1, keepdim=True)
+    std = (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+    normal = centred / std
+    g = gradient * weight
+    inner = g - g.mean(-1, keepdim=True) - normal * (g * normal).mean(-1, keepdim=True)
+    return inner / std, (gradient * normal).sum(0), gradient.sum(0)
+
+
+def vjp_by_hand(rule: str, *tensors: torch.Tensor) -> torch.Tensor | tuple | None:
+    """Given: one of the four rules, by name."""
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)
+
+
+# %% wrong="rows by a size of -1" says=["with no element, a size given as -1 can't be told"]
+def matmul_vjp(gradient: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> tuple:
+    return gradient @ b.t(), a.t() @ gradient
+
+
+def softmax_vjp(gradient: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    rows, g = y.reshape(-1, y.shape[-1]), gradient.reshape(-1, y.shape[-1])
+    along = torch.einsum("rd,rd->r", g, rows)
+    return (rows * (g - along[:, None])).reshape(y.shape)
+
+
+def logsumexp_vjp(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return gradient.unsqueeze(-1) * x.softmax(-1)
+
+
+def layer_norm_vjp(gradient: torch.Tensor, x: torch.Tensor, weight: torch.Tensor) -> tuple:
+    centred = x - x.mean(-1, keepdim=True)
+    std = (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+    normal = centred / std
+    g = gradient * weight
+    inner = g - g.mean(-1, keepdim=True) - normal * (g * normal).mean(-1, keepdim=True)
+    return inner / std, (gradient * normal).sum(0), gradient.sum(0)
+
+
+def vjp_by_hand(rule: str, *tensors: torch.Tensor) -> torch.Tensor | tuple | None:
+    """Given: one of the four rules, by name."""
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)

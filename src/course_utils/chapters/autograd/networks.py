@@ -10,6 +10,7 @@ from torch import Tensor
 
 import course_utils
 from course_utils.chapters.autograd.products import NO_AUTOGRAD, check_each
+from course_utils.chapters.autograd.raised import said_in_words
 from course_utils.learner.calls import check_rules
 from course_utils.learner.cases import every_case
 from course_utils.learner.tracebacks import ends_in_notebook
@@ -131,7 +132,8 @@ def check_network(try_network: Callable, *arguments: Tensor) -> None:
         arguments: ``x``, ``target``, ``w1``, ``b1``, ``w2``, ``b2``.
     """
     arguments = tuple(t.to(course_utils.device).detach() for t in arguments)
-    answer, names, changed = try_network(*arguments)
+    with said_in_words():
+        answer, names, changed = try_network(*arguments)
     check_rules(names, changed, *NO_AUTOGRAD)
     what = ("the loss", *(f"the gradient of {name}" for name in ("w1", "b1", "w2", "b2")))
     parts = check_parts(answer, *what)
