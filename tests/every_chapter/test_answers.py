@@ -7,6 +7,7 @@ import pytest
 from support import answers as named
 from support.answers import (
     ANSWERS,
+    RIGHT_OF_OTHERS,
     RIGHT_OF_SLOW,
     ROOT,
     SLOW,
@@ -15,7 +16,7 @@ from support.answers import (
     Answer,
     chapters,
     exercises,
-    is_sampled,
+    is_slow,
     model_answer,
     read_answers,
     run_answer,
@@ -37,7 +38,7 @@ def test_an_answer_gets_what_it_is_promised(chapter, answer):
 
 @pytest.mark.parametrize(("chapter", "exercise"), EXERCISES, ids=label)
 def test_a_right_answer_passes_after_the_wrong_ones(chapter, exercise):
-    if is_sampled(chapter, exercise):
+    if is_slow(chapter, exercise):
         pytest.skip("slow: the weekly run and course test run it")
     for answer in tried(chapter, exercise):
         if not answer.right:
@@ -81,7 +82,7 @@ def test_an_exercise_has_three_wrong_answers_and_a_right_one(chapter, exercise):
     assert len(names) == len(set(names)), "two answers have one name"
 
 
-def test_of_wrong_answers_a_sample_is_run_or_all(monkeypatch):
+def test_a_sample_of_the_answers_is_run_or_all(monkeypatch):
     for chapter in chapters():
         slow = SLOW.get(chapter.name, set())
         assert slow <= set(exercises(chapter)), "no such exercise any more"
@@ -93,10 +94,10 @@ def test_of_wrong_answers_a_sample_is_run_or_all(monkeypatch):
             few = tried(chapter, exercise)
             assert few == tried(chapter, exercise)
             right, wrong = (sum(answer.right == kind for answer in found) for kind in (True, False))
+            limits = RIGHT_OF_OTHERS, WRONG_OF_OTHERS
             if exercise in slow:
-                most = min(right, RIGHT_OF_SLOW), min(wrong, WRONG_OF_SLOW)
-            else:
-                most = right, min(wrong, WRONG_OF_OTHERS)
+                limits = RIGHT_OF_SLOW, WRONG_OF_SLOW
+            most = min(right, limits[0]), min(wrong, limits[1])
             assert (sum(answer.right for answer in few), len(few)) == (most[0], sum(most))
 
 

@@ -13,7 +13,7 @@ from course_utils.project import Chapter
 from support.answers import (
     Answer,
     grader_of,
-    is_sampled,
+    is_slow,
     model_answer,
     notebook_of,
     run_cell,
@@ -110,7 +110,7 @@ def solved_by(chapter: Chapter, exercise: str, most: int | None = None) -> list[
 
 @pytest.mark.parametrize(("chapter", "exercise"), EXERCISES, ids=label)
 def test_no_locked_function_solves_an_exercise(chapter, exercise, calls_of_each):
-    most = 1 if is_sampled(chapter, exercise) else calls_of_each
+    most = 1 if is_slow(chapter, exercise) else calls_of_each
     found = solved_by(chapter, exercise, most)
     if (chapter.name, exercise) in NOT_YET:
         assert found, f"{exercise} is no longer given away: take it off the list above"

@@ -41,17 +41,18 @@ ANSWERS = ROOT / "tests" / "answers"
 # The name of the only chapter to be tested (pytest's option ``--chapter``); empty for all of them.
 # To read the others would take most of a minute.
 only = ""
-# Whether every wrong answer is tried, or a sample of each exercise (tried).
+# Whether every answer is tried, or a sample of each exercise (tried).
 every = False
 
 # Exercises whose answers start servers, workers or ranks, compile, export or train: each takes a
 # third of a second of a processor, or a second of waiting, up to ten times that.
 SLOW = {
-    "06_custom_gradients": {"hessian-vector"},
+    "06_custom_gradients": {"hessian-vector", "per-sample-grads", "jacobian-both-ways"},
     "09_layers": {"tiny-transformer"},
     "11_optimizers": {"sgd-family"},
     "12_data_pipelines": {
         *("worker-rng", "shard-iterable", "pack-it", "resumable", "find-the-bottleneck"),
+        *("tsn-segments", "bucket-sampler"),
     },
     "13_training": {"best-checkpoint", "deterministic", "exact-resume"},
     "14_visualization": {"loss-landscape", "diagnose"},
@@ -71,9 +72,9 @@ SLOW = {
     "20_internals": {"custom-operator"},
     "21_capstone": {"fit"},
 }
-# Of a slow exercise so many are tried (nbval runs its model solution), of another all right ones.
+# So many answers are tried beside the model solution, which nbval runs.
 RIGHT_OF_SLOW, WRONG_OF_SLOW = 1, 2
-WRONG_OF_OTHERS = 4
+RIGHT_OF_OTHERS, WRONG_OF_OTHERS = 2, 3
 
 
 @dataclass(frozen=True)
@@ -154,8 +155,8 @@ def read_answers(chapter: Chapter) -> tuple[Answer, ...]:
     return tuple(answers)
 
 
-def is_sampled(chapter: Chapter, exercise: str) -> bool:
-    """Whether only some of an exercise's answers are run this time."""
+def is_slow(chapter: Chapter, exercise: str) -> bool:
+    """Whether an exercise is slow, and answers are sampled this time."""
     return not every and exercise in SLOW.get(chapter.name, ())
 
 
@@ -164,10 +165,10 @@ def tried(chapter: Chapter, exercise: str) -> list[Answer]:
     found = [answer for answer in read_answers(chapter) if answer.exercise == exercise]
     if every:
         return found
-    if is_sampled(chapter, exercise):
+    if is_slow(chapter, exercise):
         limits = RIGHT_OF_SLOW, WRONG_OF_SLOW
     else:
-        limits = len(found), WRONG_OF_OTHERS
+        limits = RIGHT_OF_OTHERS, WRONG_OF_OTHERS
     kept = []
     for right, most in zip((True, False), limits, strict=True):
         kind = [answer for answer in found if answer.right == right]
@@ -179,7 +180,7 @@ def tried(chapter: Chapter, exercise: str) -> list[Answer]:
 def drawn_for_the_judge(chapter: Chapter, exercise: str) -> Answer | None:
     """The answer of an exercise that the judge runs where answers are sampled; None is the stub."""
     drawn = random.Random(exercise).choice(("right", "wrong", "stub"))
-    if is_sampled(chapter, exercise):
+    if is_slow(chapter, exercise):
         drawn = "right"
     if drawn == "stub":
         return None
