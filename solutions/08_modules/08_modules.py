@@ -2411,38 +2411,31 @@ def replace_by_type(model: nn.Module, kind: type | tuple, make: Callable) -> nn.
 
 
 # %% nbgrader={"grade_id": "replace-by-type-check", "grade": true, "points": 4}
+small, nested, three = ("small", "BatchNorm2d"), ("nested", "ReLU"), "Block, Conv2d or Linear"
+hollow = ("hollow", "Sequential", True)
+swaps = {
+    "SmallNet, BatchNorm2d": small,
+    "a model that is itself a ReLU": ("root", "ReLU"),
+    "ReLUs in lists and dicts, one of them in three places, one in eval mode": nested,
+    "the same, replaced by containers of the old one": (*nested, True),
+    "the same, replaced by containers that are empty": (*nested, "empty"),
+    "ReLU and Tanh, replaced by containers that hold a new Tanh": ("nested", "ReLU or Tanh", True),
+    "SmallNet, (Block, Conv2d, Linear): the convolutions are inside blocks": ("small", three),
+    "a Sequential that holds others": ("nested", "Sequential"),
+    "Hardtanh, whose subclass ReLU6 is in the model": ("nested", "Hardtanh"),
+    "the same model twice, first for a kind that it lacks": (*nested, False, True),
+    "Sequentials that are empty": hollow[:2],
+    "the same, replaced by Sequentials of the old one: of the same type, but others": hollow,
+    "small, Block, Conv2d or Linear: make returns the old module itself": ("small", three, None),
+    "nested, ReLU: make returns the old module itself": (*nested, None),
+}
 with every_case() as case:
-    with case("SmallNet, BatchNorm2d"):
-        check_swap("small", "BatchNorm2d")
-    with case("a model that is itself a ReLU"):
-        check_swap("root", "ReLU")
-    with case("ReLUs in lists and dicts, one of them in three places, one in eval mode"):
-        check_swap("nested", "ReLU")
-    with case("the same, replaced by containers of the old one"):
-        check_swap("nested", "ReLU", True)
-    with case("ReLU and Tanh, replaced by containers that hold a new Tanh"):
-        check_swap("nested", "ReLU or Tanh", True)
-    with case("SmallNet, (Block, Conv2d, Linear): the convolutions are inside blocks"):
-        check_swap("small", "Block, Conv2d or Linear")
-    with case("a Sequential that holds others"):
-        check_swap("nested", "Sequential")
-    with case("Hardtanh, whose subclass ReLU6 is in the model"):
-        check_swap("nested", "Hardtanh")
-    with case("the same model twice, first for a kind that it lacks"):
-        check_swap("nested", "ReLU", False, True)
-    with case("Sequentials that are empty"):
-        check_swap("hollow", "Sequential")
-    with case("the same, replaced by Sequentials of the old one: of the same type, but others"):
-        check_swap("hollow", "Sequential", True)
-    for kind, wanted in (("small", "Block, Conv2d or Linear"), ("nested", "ReLU")):
-        with case(f"{kind}, {wanted}: make returns the old module itself"):
-            check_swap(kind, wanted, None)
+    for name, swap in swaps.items():
+        with case(name):
+            check_swap(*swap)
 ### BEGIN HIDDEN TESTS
-with every_case() as case:
-    with case("a kind that is not there"):
-        check_swap("small", "Hardtanh")
-    with case("SmallNet, by containers"):
-        check_swap("small", "BatchNorm2d", True)
+check_swap("small", "Hardtanh")
+check_swap(*small, True)
 ### END HIDDEN TESTS
 
 # %% [markdown]

@@ -411,7 +411,7 @@ def predict_squares(sizes, stds, q=1.0):
     return [out, *predict_squares(sizes[1:], stds[1:], out / 2)]
 
 
-# %% wrong="by the name of the class" says=["own, Projection(in_features=100, out_features=220, bias=False): weight: the std"]
+# %% wrong="by the name of the class" says=["own, Projection(in_features=100, out_features=220, bias=False), a subclass of Linear: weight: the std"]
 def init_by_type(model):
     for module in model.modules():
         kind = type(module).__name__
@@ -636,7 +636,7 @@ def predict_squares(sizes, stds):
     return out
 
 
-# %% wrong="BatchNorm2d's subclasses left out" says=["own_batch"]
+# %% wrong="BatchNorm2d's subclasses left out" says=["a subclass of BatchNorm2d, weight and bias frozen (a new start all the same)"]
 def init_by_type(model):
     for m in model.modules():
         if isinstance(m, nn.Conv2d):

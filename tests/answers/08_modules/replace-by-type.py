@@ -894,3 +894,72 @@ def replace_by_type(model, kind, make):
         return module
 
     return place(model)
+
+
+# %% wrong="an empty replacement is made again" breaks="`make` is called once for each such module" says=["an empty container is False as a truth value"]
+def replace_by_type(model, kind, make):
+    made, seen = {}, set()
+
+    def swap(old):
+        made[old] = made.get(old) or make(old).train(old.training)
+        return made[old]
+
+    def visit(parent):
+        if parent is None or parent in seen:
+            return
+        seen.add(parent)
+        for name, child in list(parent._modules.items()):
+            if isinstance(child, kind):
+                parent._modules[name] = swap(child)
+            else:
+                visit(child)
+
+    if isinstance(model, kind):
+        return swap(model)
+    visit(model)
+    return model
+
+
+# %% wrong="puts a replacement in place if it holds anything" says=["replaced by containers that are empty"]
+def replace_by_type(model, kind, make):
+    known = {}
+
+    def visit(old):
+        if old in known:
+            return known[old]
+        known[old] = old
+        if isinstance(old, kind):
+            known[old] = make(old).train(old.training) or old
+        else:
+            for name, child in old._modules.items():
+                if child is not None:
+                    old._modules[name] = visit(child)
+        return known[old]
+
+    return visit(model)
+
+
+# %% wrong="equal layers share a replacement" breaks="`make` is called once for each such module" says=["make was called 2 times for 3 modules: equal modules have a replacement each"]
+def replace_by_type(model, kind, make):
+    done = {}
+
+    def swap(old):
+        key = (type(old), repr(old), old.training)
+        if key not in done:
+            done[key] = make(old).train(old.training)
+        return done[key]
+
+    def visit(module, seen):
+        if module is None or module in seen:
+            return
+        seen.add(module)
+        for name, child in list(module._modules.items()):
+            if isinstance(child, kind):
+                module._modules[name] = swap(child)
+            else:
+                visit(child, seen)
+
+    if isinstance(model, kind):
+        return swap(model)
+    visit(model, set())
+    return model

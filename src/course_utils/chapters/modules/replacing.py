@@ -63,13 +63,14 @@ def run_replace(
     small_net: type[nn.Module],
     kind: str,
     wanted: str,
-    container: bool | None = False,
+    container: bool | str | None = False,
     again: bool = False,
 ) -> dict:
     """Paths and types afterwards, which places hold one module, and what else may have changed.
 
-    ``container`` says whether a replacement is a Sequential; with ``None`` it is the old module
-    itself. With ``again``, the model has been searched for another kind before, which it lacks.
+    ``container`` says whether a replacement is a Sequential of the old module; with ``"empty"`` it
+    is one that holds nothing, with ``None`` it is the old module itself. With ``again``, the model
+    has been searched for another kind before, which it lacks.
     """
     model, made, wanted_kind = _old(small_net, kind), [], _kinds(small_net)[wanted]
     places = dict(model.named_modules(remove_duplicate=False))
@@ -101,7 +102,8 @@ def run_replace(
         words = "make was called with a module inside one that is replaced: that isn't searched"
         assert any(old is module for module in due), words
         assert len(made) < 50, "make is called again and again: is a replacement searched?"
-        new = nn.Sequential(old, nn.Tanh()) if container else Wrapped(old)
+        parts = () if container == "empty" else (old, nn.Tanh())
+        new = nn.Sequential(*parts) if container else Wrapped(old)
         if container is not None:
             new.register_forward_hook(lambda module, args, output: None)
         made.append((id(old), old if container is None else new))
@@ -144,7 +146,7 @@ def run_replace(
     }
 
 
-def _rows(model: nn.Module, kind: type | tuple, container: bool | None) -> list[tuple]:
+def _rows(model: nn.Module, kind: type | tuple, container: bool | str | None) -> list[tuple]:
     """The tree after the replacement, as a list: path, type, mode, and which module it is."""
     inside, rows, ends = "0" if container else "old", [], []
     kind = () if container is None else kind
@@ -152,7 +154,8 @@ def _rows(model: nn.Module, kind: type | tuple, container: bool | None) -> list[
     for path, module in model.named_modules(remove_duplicate=False):
         if top is not None and (top == "" or path.startswith(f"{top}.")):
             path = f"{top}.{inside}{path[len(top) :]}" if top else f"{inside}.{path}"
-            rows.append((path, type(module).__name__, mode, ("old", id(module))))
+            if container != "empty":
+                rows.append((path, type(module).__name__, mode, ("old", id(module))))
             continue
         rows, ends, top = rows + ends, [], None
         if not isinstance(module, kind):
@@ -161,6 +164,8 @@ def _rows(model: nn.Module, kind: type | tuple, container: bool | None) -> list[
         top, mode, dot = path, module.training, "." if path else ""
         made = "Sequential" if container else Wrapped.__name__
         rows.append((path, made, mode, ("new", id(module))))
+        if container == "empty":
+            continue
         rows.append((f"{path}{dot}{inside}", type(module).__name__, mode, ("old", id(module))))
         ends = [(f"{path}{dot}1", "Tanh", mode, ("end", id(module)))] if container else []
     return rows + ends
@@ -183,7 +188,9 @@ def check_swap(trial, small_net, kind, wanted, container=False, again=False):
     missed = [pair for pair in tree if pair not in found["tree"]]
     extra = [pair for pair in found["tree"] if pair not in tree]
     if found["twice"]:
-        wrong.append(f"make was called {found['calls']} times for {right} modules: once for each")
+        words = "; an empty container is False as a truth value" * (container == "empty")
+        told = f"make was called {found['calls']} times for {right} modules: once for each"
+        wrong.append(told + words)
     olds = dict(old.named_modules(remove_duplicate=False))
     left = {path: olds[path] for path, name in extra if name == type(olds.get(path)).__name__}
     known = _kinds(small_net)[wanted]
@@ -210,6 +217,9 @@ def check_swap(trial, small_net, kind, wanted, container=False, again=False):
         wrong.append(f"missing in the new tree: {missed[:4]}; not expected: {extra[:4]}")
     elif found["tree"] != tree:
         wrong.append("the names are in another order than before")
+    elif found["groups"] != groups and found["calls"] < right:
+        told = f"make was called {found['calls']} times for {right} modules"
+        wrong.append(f"{told}: equal modules have a replacement each")
     elif found["groups"] != groups:
         wrong.append("a module that was in several places has several replacements, or the reverse")
     elif found["modes"] != modes:

@@ -216,10 +216,13 @@ def check_squares(trial, sizes, stds, right):
     assert exact, f"{words} ({told})" if told else words
 
 
-def _frozen(layer: str) -> str:
-    """For a case: which parameters of a layer are frozen."""
-    parts = [name.rpartition(".")[2] for name in FROZEN if name.rpartition(".")[0] == layer]
-    return f", {' and '.join(parts)} frozen (a new start all the same)" if parts else ""
+def _about(name: str, layer: nn.Module) -> str:
+    """A layer, as its case is called: whether it is of a subclass, which parameters are frozen."""
+    base = type(layer).__mro__[1]
+    told = f", a subclass of {base.__name__}" if type(layer).__module__ == __name__ else ""
+    parts = [frozen.rpartition(".")[2] for frozen in FROZEN if frozen.rpartition(".")[0] == name]
+    told += f", {' and '.join(parts)} frozen (a new start all the same)" if parts else ""
+    return f"{name}, {layer}{told}"
 
 
 def check_zoo(try_init, try_init_alone, case):
@@ -231,7 +234,7 @@ def check_zoo(try_init, try_init_alone, case):
             continue
         fan_out, fan_in = layer.weight.shape[0], layer.weight[0].numel()
         fan_out *= layer.weight[0, 0].numel() if layer.weight.dim() == 4 else 1
-        with case(f"{name}, {layer}{_frozen(name)}"):
+        with case(_about(name, layer)):
             taps = layer.weight[0, 0].numel()
             uniform = layer.weight.dim() == 2
             _check_spread(state[f"{name}.weight"], "weight", uniform, fan_in, fan_out, taps)
@@ -242,7 +245,7 @@ def check_zoo(try_init, try_init_alone, case):
         _check_spread(weight, "weight", True, 300, 200)
         assert bias.eq(0).all(), "the bias is not 0"
     for name in BATCH:
-        with case(f"{name}, {layers[name]}{_frozen(name)}"):
+        with case(_about(name, layers[name])):
             assert state[f"{name}.weight"].eq(1).all(), "the weight is not 1"
             assert state[f"{name}.bias"].eq(0).all(), "the bias is not 0: 0 is the neutral start"
     with case("conv and equal, two layers of one shape"):
