@@ -10,6 +10,7 @@
 # - "Where it grows without bound, return `float("inf")`"
 # - "No simulation"
 # - "it should be exact"
+# - "however small the rate is"
 
 # %% wrong="noise taken for a variance" breaks="*standard deviation* `noise`" says=["square it"]
 def batch_and_rate(rate, batch, curvature, noise):
@@ -201,3 +202,18 @@ def batch_and_rate(rate: float, batch: int, curvature: float, noise: float) -> f
     if r * c >= 2:
         return float("inf")
     return (r * n**2 / (batch * c * (2 - r * c))).item()
+
+
+# %% wrong="one minus the square" breaks="however small the rate is" says=["batch_and_rate(3e-15, 2, 0.5, 1.0)", "takes nearly equal numbers from each other: multiply it out"]
+def batch_and_rate(rate: float, batch: int, curvature: float, noise: float) -> float:
+    factor = (1 - rate * curvature) ** 2
+    if factor >= 1:
+        return float("inf")
+    return rate**2 * noise**2 / batch / (1 - factor)
+
+
+# %% wrong="a factor that seems to be 1" says=["batch_and_rate(1e-17, 2, 0.5, 1.0): it is inf: 1 - (1 - rate · c)² takes nearly equal"]
+def batch_and_rate(rate: float, batch: int, curvature: float, noise: float) -> float:
+    if abs(1 - rate * curvature) >= 1:
+        return float("inf")
+    return rate * noise**2 / (batch * curvature * (2 - rate * curvature))

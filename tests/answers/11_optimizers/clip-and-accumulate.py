@@ -597,3 +597,30 @@ def clip_and_accumulate(model, pieces, max_norm):
         for g in grads:
             g.mul_(max_norm / norm)
     return norm
+
+
+# %% right="means, each weighted by its share"
+def clip_and_accumulate(
+    model: nn.Module, pieces: list[tuple[torch.Tensor, torch.Tensor]], max_norm: float
+) -> float:
+    model.zero_grad()
+    count = sum(len(labels) for _, labels in pieces)
+    for inputs, labels in pieces:
+        (F.cross_entropy(model(inputs), labels) * (len(labels) / count)).backward()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+
+# %% wrong="a shared parameter is divided twice" says=["a parameter that two layers share was divided twice"]
+def clip_and_accumulate(
+    model: nn.Module, pieces: list[tuple[torch.Tensor, torch.Tensor]], max_norm: float
+) -> float:
+    model.zero_grad()
+    count = 0
+    for inputs, labels in pieces:
+        F.cross_entropy(model(inputs), labels, reduction="sum").backward()
+        count += len(labels)
+    for module in model.modules():
+        for p in module.parameters(recurse=False):
+            if p.grad is not None:
+                p.grad /= count
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm)

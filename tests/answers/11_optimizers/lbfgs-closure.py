@@ -129,10 +129,10 @@ def lbfgs_closure(loss_of, start):
 # %% right="Newton's method with a line search"
 def lbfgs_closure(loss_of, start):
     w = start.detach().clone()
-    n = w.numel()
-    for _ in range(30):
+    n, calls = w.numel(), 0
+    while calls < 80:
         x = w.clone().requires_grad_()
-        loss = loss_of(x)
+        loss, calls = loss_of(x), calls + 1
         (g,) = torch.autograd.grad(loss, x, create_graph=True)
         if g.abs().max() < 1e-6:
             break
@@ -152,8 +152,8 @@ def lbfgs_closure(loss_of, start):
         t = 1.0
         with torch.no_grad():
             while loss_of(w + t * direction) > loss and t > 1e-4:
-                t /= 2
-        w = w + t * direction.detach()
+                t, calls = t / 2, calls + 1
+        w, calls = w + t * direction.detach(), calls + 1
     return w
 
 
@@ -171,7 +171,7 @@ def lbfgs_closure(loss_of, start):
         loss.backward()
         return loss
 
-    while steps < 4 and (w.grad is None or w.grad.abs().max() > 1e-5):
+    while steps < 3 and (w.grad is None or w.grad.abs().max() > 1e-5):
         optimizer.step(closure)
         steps += 1
     return w.data.clone()
@@ -196,10 +196,10 @@ def lbfgs_closure(loss_of, start):
 def lbfgs_closure(loss_of, start):
 
     w = start.detach().clone()
-    shape, n = w.shape, w.numel()
-    for _ in range(30):
+    shape, n, calls = w.shape, w.numel(), 0
+    while calls < 90:
         w = w.detach().requires_grad_()
-        loss = loss_of(w)
+        loss, calls = loss_of(w), calls + 1
         (g,) = torch.autograd.grad(loss, w, create_graph=True)
         if g.abs().max() < 1e-5:
             break
@@ -210,8 +210,8 @@ def lbfgs_closure(loss_of, start):
         step = torch.linalg.solve(H, g.detach().flatten()).view(shape)
         t = 1.0
         while t > 0.1 and not loss_of((w - t * step).detach()) <= loss.item():
-            t /= 2
-        w = w.detach() - t * step
+            t, calls = t / 2, calls + 1
+        w, calls = w.detach() - t * step, calls + 1
     return w.detach()
 
 
@@ -450,3 +450,108 @@ def lbfgs_closure(
     except Enough:
         pass
     return best[1]
+
+
+# %% wrong="max_eval for the whole budget" says=["too hard, in four valleys", "between two line searches alone"]
+from collections.abc import Callable
+
+
+def lbfgs_closure(
+    loss_of: Callable[[torch.Tensor], torch.Tensor], start: torch.Tensor
+) -> torch.Tensor:
+    w = nn.Parameter(start.detach().clone())
+    optimizer = torch.optim.LBFGS(
+        [w], max_iter=100, max_eval=100, tolerance_change=0, line_search_fn="strong_wolfe"
+    )
+
+    def closure():
+        optimizer.zero_grad()
+        loss = loss_of(w)
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    return w.detach()
+
+
+# %% wrong="a vector is handed over" says=["loss_of was given a tensor of shape (12,): it takes (3, 4), as start has it"]
+from collections.abc import Callable
+
+
+def lbfgs_closure(
+    loss_of: Callable[[torch.Tensor], torch.Tensor], start: torch.Tensor
+) -> torch.Tensor:
+    w = nn.Parameter(start.detach().flatten().clone())
+    optimizer = torch.optim.LBFGS(
+        [w], max_iter=100, max_eval=75, tolerance_change=0, line_search_fn="strong_wolfe"
+    )
+
+    def closure():
+        optimizer.zero_grad()
+        loss = loss_of(w)
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    return w.detach().view(start.shape)
+
+
+# %% right="the budget kept by an exception"
+from collections.abc import Callable
+
+
+def lbfgs_closure(
+    loss_of: Callable[[torch.Tensor], torch.Tensor], start: torch.Tensor
+) -> torch.Tensor:
+    class Spent(Exception):
+        pass
+
+    w = start.detach().clone().requires_grad_()
+    optimizer = torch.optim.LBFGS(
+        [w],
+        max_iter=1000,
+        max_eval=1000,
+        tolerance_grad=1e-6,
+        tolerance_change=0,
+        line_search_fn="strong_wolfe",
+    )
+    calls, flattest, best = 0, float("inf"), w.detach().clone()
+
+    def closure():
+        nonlocal calls, flattest, best
+        if calls == 100:
+            raise Spent
+        calls += 1
+        w.grad = None
+        loss = loss_of(w)
+        loss.backward()
+        steepest = w.grad.abs().max().item()
+        if steepest < flattest:
+            flattest, best = steepest, w.detach().clone()
+        return loss
+
+    try:
+        optimizer.step(closure)
+    except Spent:
+        pass
+    return best
+
+
+# %% wrong="one tensor for all results" says=["the w of one call was changed by the next"]
+kept = {}
+
+
+def lbfgs_closure(loss_of, start):
+    w = start.clone().requires_grad_()
+    optimizer = torch.optim.LBFGS(
+        [w], max_iter=90, max_eval=75, tolerance_change=0, line_search_fn="strong_wolfe"
+    )
+
+    def closure():
+        optimizer.zero_grad()
+        loss = loss_of(w)
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    return kept.setdefault(start.shape, torch.empty_like(start)).copy_(w.detach())

@@ -378,7 +378,7 @@ def param_groups(model, backbone, lr, weight_decay):
     ]
 
 
-# %% wrong="leaves out a parameter without elements" says=["none is in no group"]
+# %% wrong="leaves out a parameter without elements" says=["no_rows is in no group (no element is in it"]
 def param_groups(model, backbone, lr, weight_decay):
     body = {id(p) for p in model.get_submodule(backbone).parameters()}
     groups = {(b, d): [] for b in (True, False) for d in (True, False)}
@@ -452,7 +452,7 @@ def param_groups(model, backbone, lr, weight_decay):
     ]
 
 
-# %% wrong="knows parameters by their address" says=["nothing is in no group"]
+# %% wrong="knows parameters by their address" says=["empty is in no group (no element is in it"]
 def param_groups(model, backbone, lr, weight_decay):
     inside = {id(p) for p in model.get_submodule(backbone).parameters()}
     groups, seen = {}, set()
@@ -532,3 +532,23 @@ def param_groups(model, backbone, lr, weight_decay):
         decay = weight_decay if p.ndim >= 2 else 0.0
         groups.setdefault((rate, decay), []).append(p)
     return [{"params": ps, "lr": r, "weight_decay": d} for (r, d), ps in groups.items()]
+
+
+# %% wrong="the list of a module is kept" says=["frozen since an earlier call", "it was frozen once"]
+import functools
+
+
+@functools.cache
+def trainable(module):
+    return [p for p in module.parameters() if p.requires_grad]
+
+
+def param_groups(model: nn.Module, backbone: str, lr: float, weight_decay: float) -> list[dict]:
+    body = set(model.get_submodule(backbone).parameters())
+    groups = []
+    for p in trainable(model):
+        rate = lr / 10 if p in body else lr
+        groups.append(
+            {"params": [p], "lr": rate, "weight_decay": 0.0 if p.ndim < 2 else weight_decay}
+        )
+    return groups

@@ -1826,3 +1826,86 @@ class Sgd(torch.optim.Optimizer):
                     new, state["buffer"] = sgd_family(p, p.grad, state.get("buffer"), **options)
                     p.copy_(new)
         return loss
+
+
+# %% wrong="all options of the group" says=["a scheduler adds initial_lr to each group"]
+def sgd_family(
+    p: torch.Tensor,
+    grad: torch.Tensor,
+    buffer: torch.Tensor | None,
+    lr: float,
+    momentum: float = 0.0,
+    dampening: float = 0.0,
+    weight_decay: float = 0.0,
+    nesterov: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    d = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * d, None
+    buffer = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+    d = d + momentum * buffer if nesterov else buffer
+    return p - lr * d, buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr: float, **options) -> None:
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {name: value for name, value in group.items() if name != "params"}
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                new, buffer = sgd_family(p, p.grad, self.state[p].get("buffer"), **options)
+                p.copy_(new)
+                self.state[p]["buffer"] = buffer
+        return loss
+
+
+# %% wrong="asks for gradients before the closure runs" says=["before the closure ran, which fills .grad"]
+def sgd_family(
+    p: torch.Tensor,
+    grad: torch.Tensor,
+    buffer: torch.Tensor | None,
+    lr: float,
+    momentum: float = 0.0,
+    dampening: float = 0.0,
+    weight_decay: float = 0.0,
+    nesterov: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    d = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * d, None
+    buffer = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+    d = d + momentum * buffer if nesterov else buffer
+    return p - lr * d, buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr: float, **options) -> None:
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        todo = [
+            (group, p) for group in self.param_groups for p in group["params"] if p.grad is not None
+        ]
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        names = ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+        for group, p in todo:
+            options = {name: group[name] for name in names}
+            new, buffer = sgd_family(p, p.grad, self.state[p].get("buffer"), **options)
+            p.copy_(new)
+            self.state[p]["buffer"] = buffer
+        return loss

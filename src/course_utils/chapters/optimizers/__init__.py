@@ -30,10 +30,8 @@ from course_utils.chapters.optimizers.race import (
 )
 from course_utils.chapters.optimizers.range_test import (
     RANGE_CASES,
-    SETTLE_CASES,
     check_range_of_line,
     check_range_of_network,
-    check_settles,
     run_range,
 )
 from course_utils.chapters.optimizers.schedules import (
@@ -42,6 +40,7 @@ from course_utils.chapters.optimizers.schedules import (
     machine_rates,
     rounded,
 )
+from course_utils.chapters.optimizers.settles import SETTLE_CASES, check_settles
 from course_utils.chapters.optimizers.steps import (
     SGD_CASES,
     check_sgd_run,

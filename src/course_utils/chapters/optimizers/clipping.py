@@ -122,6 +122,9 @@ def _counted(kind, sizes):
     if kind == "tied":
         twice = {**right, "again": right["0.weight"]}
         yield "a parameter that two layers share counts once", norm_of(twice)
+        words = "a parameter that two layers share was divided twice: go through parameters()"
+        for by in (sum(sizes), 2):
+            yield words, norm_of({**right, "0.weight": right["0.weight"] / by})
 
 
 def _parts(gradients):

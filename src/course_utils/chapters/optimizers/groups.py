@@ -43,7 +43,7 @@ def make_parts(which):
         model.twin = twin
     if which == "loose parameters in the backbone":
         body.scale, body.table = nn.Parameter(torch.ones(())), nn.Parameter(torch.ones(2, 2))
-    if which == "frozen":
+    if which in ("frozen", ASKED):
         frozen = cast(Any, model)
         for part in (frozen.body[0], frozen.body[2].weight, frozen.head.bias):
             part.requires_grad_(False)
@@ -53,11 +53,14 @@ def make_parts(which):
     if which == "loose parameters":
         model.scale, model.table = nn.Parameter(torch.ones(())), nn.Parameter(torch.ones(2, 2))
         model.conv, model.norm = nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2)
-        model.score, model.none = nn.Parameter(torch.ones(3, 1)), nn.Parameter(torch.ones(0, 2))
-        model.nothing = nn.Parameter(torch.ones(0, 3))
+        model.score, model.no_rows = nn.Parameter(torch.ones(3, 1)), nn.Parameter(torch.ones(0, 2))
+        model.empty = nn.Parameter(torch.ones(0, 3))
         model.line, model.grid = nn.Conv1d(2, 2, 3), nn.LayerNorm([2, 3])
         model.norm_table, model.bias_mix = nn.Embedding(3, 2), nn.Parameter(torch.ones(2, 2))
     return model, "body"
+
+
+ASKED = "frozen since an earlier call with this model, in which other layers were frozen"
 
 
 # b: of the backbone, h: of the rest; D: with decay, -: without; None: in no group
@@ -85,13 +88,14 @@ TIED = {
 }
 
 
+FROZEN = dict.fromkeys(("body.0.weight", "body.0.bias", "body.2.weight", "head.bias"))
+
+
 GROUPS = {
     "plain": PLAIN,
     "lr 0.5 and weight_decay 0.3": PLAIN,
-    "frozen": {
-        **PLAIN,
-        **dict.fromkeys(("body.0.weight", "body.0.bias", "body.2.weight", "head.bias")),
-    },
+    "frozen": {**PLAIN, **FROZEN},
+    ASKED: {**PLAIN, **FROZEN},
     "a name that begins alike": {
         **PLAIN,
         "body2.weight": "hD",
@@ -122,8 +126,8 @@ GROUPS = {
         "scale": "h-",
         "table": "hD",
         "score": "hD",
-        "none": "hD",
-        "nothing": "hD",
+        "no_rows": "hD",
+        "empty": "hD",
         "norm_table.weight": "hD",
         "bias_mix": "hD",
         "conv.weight": "hD",
@@ -136,6 +140,9 @@ GROUPS = {
         "norm.bias": "h-",
     },
 }
+
+
+EMPTY = "no_rows", "empty"
 
 
 # lr and weight_decay, where they aren't the usual ones
@@ -159,6 +166,13 @@ def run_groups(param_groups, which, lr=0.01, weight_decay=0.1):
     handle = list(model.modules())[-1].register_forward_hook(lambda *_: None)
     hooks = [list(part._forward_hooks) for part in model.modules()]
     try:
+        if which == ASKED:
+            frozen = {p: p.requires_grad for p in model.parameters()}
+            for p in frozen:
+                p.requires_grad_(not frozen[p])
+            param_groups(model, backbone, lr, weight_decay)
+            for p in frozen:
+                p.requires_grad_(frozen[p])
         groups = param_groups(model, backbone, lr, weight_decay)
     except (RuntimeError, AttributeError) as error:
         told = {
@@ -215,7 +229,10 @@ def check_groups(found, which, lr=0.01, weight_decay=0.1):
         if code is None:
             wrong += [f"{name} is frozen and is in a group"] if got else []
         elif len(got) != 1:
-            wrong.append(f"{name} is in {len(got)} groups" if got else f"{name} is in no group")
+            none = " (no element is in it, but it is a parameter)" if name in EMPTY else ""
+            none = none or (" (it was frozen once, and isn't now)" if which == ASKED else "")
+            words = f"{len(got)} groups" if got else f"no group{none}"
+            wrong.append(f"{name} is in {words}")
         else:
             rate, decay = got[0]
             part, right = ("the backbone", lr / 10) if code[0] == "b" else ("the rest", lr)

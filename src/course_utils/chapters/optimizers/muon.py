@@ -23,8 +23,9 @@ def check_muon(answer, case_of, slips=None, **options):
     assert isinstance(kept, torch.Tensor), f"the buffer is {kept!r}, no tensor"
     assert new.shape == p.shape, f"p has shape {tuple(new.shape)}, expected {tuple(p.shape)}"
     for name, part in (("p", new), ("buffer", kept)):
-        words = "only the rounds may be in bfloat16" if part.dtype == torch.bfloat16 else ""
-        assert part.dtype == p.dtype, f"the new {name} is {part.dtype}, expected {p.dtype}: {words}"
+        low = "bfloat16" if part.dtype == torch.bfloat16 else "another dtype"
+        words = f"expected {p.dtype}, as p has it: only the rounds may be in {low}"
+        assert part.dtype == p.dtype, f"the new {name} is {part.dtype}, {words}"
     got, first = new.flatten()[0].item(), right.flatten()[0].item()
     known = slips or {}
     if not any(abs(number - got) <= 0.001 for number in known if number != "nan"):

@@ -86,6 +86,29 @@ class WithSlip(torch.optim.Optimizer):
         p -= rate * (g + group["momentum"] * ahead if group["nesterov"] else state["buffer"])
 
 
+class BeforeClosure(torch.optim.SGD):
+    """SGD that moves those alone that had a gradient before the closure ran."""
+
+    def step(self, closure=None):
+        before = [p for group in self.param_groups for p in group["params"] if p.grad is not None]
+        loss = None if closure is None else closure()
+        every = [p for group in self.param_groups for p in group["params"]]
+        kept = {p: p.grad for p in every if all(p is not moved for moved in before)}
+        for p in kept:
+            p.grad = None
+        super().step()
+        for p, grad in kept.items():
+            p.grad = grad
+        return loss
+
+
+CLOSURE_KINDS = {
+    "which parameters have a gradient was asked before the closure ran, which fills .grad": (
+        BeforeClosure
+    ),
+}
+
+
 KINDS = {
     "a parameter's own first gradient is undamped, also where it comes after the others'": partial(
         WithSlip, slip="damped later"
@@ -102,5 +125,35 @@ KINDS = {
     "the decay goes past the buffer: it is added to the gradient, before the buffer": decoupled,
     "a first step with Nesterov looks ahead, too: it is g + momentum * the new buffer, g": (
         no_first_look
+    ),
+}
+
+
+OWN = (
+    "lr and momentum were read from self.defaults, or from the first group: each group has its own "
+    "lr and momentum, which may change between two steps"
+)
+
+
+SGD_SLIPS = {
+    "zeros skipped": (
+        "a gradient of zeros is skipped: momentum and decay move the weight all the same; skip "
+        "only where .grad is None"
+    ),
+    "the first rate": (
+        "the groups' lr and momentum were halved after five steps, as a scheduler does, and the "
+        "steps stayed as they were: read the group's options anew in each step"
+    ),
+    "no past": (
+        "each step begins without a buffer: read the old one from self.state[p], where the last "
+        "step left it"
+    ),
+    "the defaults": OWN,
+    "the first group": OWN,
+    "the defaults' rate": (
+        "lr was read from self.defaults: each group has its own, which may change between two steps"
+    ),
+    "the defaults' momentum": (
+        "momentum was read from self.defaults or from the call: each group has its own"
     ),
 }

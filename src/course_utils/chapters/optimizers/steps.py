@@ -9,7 +9,7 @@ from typing import Any, cast
 import torch
 import torch.nn as nn
 
-from course_utils.chapters.optimizers.sgd_slips import KINDS
+from course_utils.chapters.optimizers.sgd_slips import CLOSURE_KINDS, KINDS, SGD_SLIPS
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close, check_copied
 from course_utils.learner.devices import device
@@ -147,9 +147,9 @@ SGD_CASES = {  # the old buffer, the options, the new p, the new buffer, and kno
 
 
 def check_sgd_step(answer, name, dtype):
-    """One of the cases above, with p = 3 and grad = 1, in tensors of two elements."""
+    """One of the cases above, with p = 3 and grad = 1, in tensors of two rows."""
     buffer, options, p, b, slips = SGD_CASES[name]
-    x, g = (torch.full((2,), value, dtype=dtype, device=device) for value in (3.0, 1.0))
+    x, g = (torch.full((2, 1), value, dtype=dtype, device=device) for value in (3.0, 1.0))
     old = None if buffer is None else torch.full_like(x, buffer)
     with forbid_changes(x, g, *([] if old is None else [old])):
         new, found = pair_of(answer(x, g, old, **{"lr": 0.1, **options}), "sgd_family")
@@ -265,36 +265,6 @@ def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, slip="", **optio
     return [tensor.detach().clone() for tensor in (a, c, b, late, idle)]
 
 
-OWN = (
-    "lr and momentum were read from self.defaults, or from the first group: each group has its own "
-    "lr and momentum, which may change between two steps"
-)
-
-
-SGD_SLIPS = {
-    "zeros skipped": (
-        "a gradient of zeros is skipped: momentum and decay move the weight all the same; skip "
-        "only where .grad is None"
-    ),
-    "the first rate": (
-        "the groups' lr and momentum were halved after five steps, as a scheduler does, and the "
-        "steps stayed as they were: read the group's options anew in each step"
-    ),
-    "no past": (
-        "each step begins without a buffer: read the old one from self.state[p], where the last "
-        "step left it"
-    ),
-    "the defaults": OWN,
-    "the first group": OWN,
-    "the defaults' rate": (
-        "lr was read from self.defaults: each group has its own, which may change between two steps"
-    ),
-    "the defaults' momentum": (
-        "momentum was read from self.defaults or from the call: each group has its own"
-    ),
-}
-
-
 def check_sgd_run(found, steps, options):
     """Compare with torch.optim.SGD, and with what known slips of an optimizer give."""
     right = run_sgd(torch.optim.SGD, steps, **options)
@@ -340,7 +310,8 @@ def check_slips(actual, expected, place, steps, options):
         )
     for slip, said in SGD_SLIPS.items():
         assert not is_found(torch.optim.SGD, slip=slip), said
-    for said, kind in KINDS.items():
+    more = CLOSURE_KINDS if options.get("by_closure") else {}
+    for said, kind in {**more, **KINDS}.items():
         assert not is_found(kind), said
 
 
@@ -379,6 +350,11 @@ def run_sgd_with(Sgd, steps, cut=None, by_closure=False, small=False, **options)
             "add_param_group, and options may change: read them from the group anew in each step"
         )
         raise AssertionError(words) from None
+    except TypeError as error:
+        if "unexpected keyword argument 'initial_lr'" not in str(error):
+            raise
+        words = "a scheduler adds initial_lr to each group: hand over those options that are meant"
+        raise AssertionError(f"{error}: {words}") from None
     except RuntimeError as error:
         if by_closure and "does not require grad" in str(error):
             words = "the closure ran without gradients: wrap it in torch.enable_grad()"
