@@ -71,7 +71,7 @@ def covariance(x, weights=None):
     return (w * centred).mT @ centred / (total - (w * w).sum(-2, keepdim=True) / total)
 
 
-# %% wrong="a loop over the batch" breaks="No loop" says=["126 operators ran: is there a loop?"]
+# %% wrong="a loop over the batch" breaks="No loop" says=["a larger batch of larger matrices, with weights", "is there a loop?"]
 def covariance(x, weights=None):
     if x.dim() == 2:
         return torch.cov(x.T, aweights=weights).reshape(x.shape[1], x.shape[1])
@@ -329,3 +329,53 @@ def covariance(x, weights=None):
     m = (w * z).sum(-2, keepdim=True)
     free = total - (w * w).sum(-2, keepdim=True) / total
     return ((w * z).mT @ z - m.mT @ m / total) / free
+
+
+# %% wrong="the plain mean first, then the one with weights" says=["1 of 30 cases fail", "a point far from all others, which weighs 0"]
+def covariance(x, weights=None):
+    w = (x.new_ones(x.shape[-2]) if weights is None else weights)[..., None]
+    total = w.sum(-2, keepdim=True)
+    z = x - x.mean(-2, keepdim=True)
+    z = z - (w * z).sum(-2, keepdim=True) / total
+    return (w * z).mT @ z / (total - (w * w).sum(-2, keepdim=True) / total)
+
+
+# %% wrong="a batch dimension of its own, squeezed away again" says=["1 of 30 cases fail", "a batch of shape (1, 1, 3, 2): the covariance has shape (1, 2, 2), expected (1, 1, 2, 2)"]
+def covariance(x, weights=None):
+    *batch, n, d = x.shape
+    w = (x.new_ones(n) if weights is None else weights).expand(*batch, n)[..., None]
+    if not batch:
+        x, w = x[None], w[None]
+    total = w.sum(-2, keepdim=True)
+    z = x - (w * x).sum(-2, keepdim=True) / total
+    c = (w * z).mT @ z / (total - (w * w).sum(-2, keepdim=True) / total)
+    return c.squeeze(0)
+
+
+# %% wrong="one pass, in float64" breaks="Points far from the origin are handled" says=["1 of 30 cases fail", "points 1e8 from the origin, in float64: centre first"]
+def covariance(x, weights=None):
+    wide = x.double()
+    w = (wide.new_ones(x.shape[-2]) if weights is None else weights.double())[..., None]
+    total = w.sum(-2, keepdim=True)
+    m = (w * wide).sum(-2, keepdim=True) / total
+    second = (w * wide).mT @ wide - total * m.mT @ m
+    return (second / (total - (w * w).sum(-2, keepdim=True) / total)).to(x.dtype)
+
+
+# %% right="shares by einsum, centred twice"
+def covariance(x, weights=None):
+    if weights is None:
+        weights = torch.full_like(x[..., 0], 1.0)
+    share = weights / weights.sum(-1, keepdim=True)
+    c = x - torch.einsum("...n,...nd->...d", share, x).unsqueeze(-2)
+    c = c - torch.einsum("...n,...nd->...d", share, c).unsqueeze(-2)
+    divisor = 1 - share.square().sum(-1)
+    return torch.einsum("...n,...ni,...nj->...ij", share, c, c) / divisor[..., None, None]
+
+
+# %% wrong="a little is added to the sum of weights" says=["1 of 30 cases fail", "weights that add up to less than 1"]
+def covariance(x, weights=None):
+    w = (x.new_ones(x.shape[-2]) if weights is None else weights)[..., None]
+    total = w.sum(-2, keepdim=True) + 1e-12
+    c = x - (w * x).sum(-2, keepdim=True) / total
+    return (w * c).mT @ c / (total - (w * w).sum(-2, keepdim=True) / total)

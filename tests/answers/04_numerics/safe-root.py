@@ -120,13 +120,13 @@ def safe_root(x):
     return torch.where(keep, torch.where(keep, x, 1.0).sqrt(), 0.0)
 
 
-# %% wrong="clears the caller's old gradient" says=["1 of 30 cases fail", "its old gradient (.grad) was cleared or changed"]
+# %% wrong="clears the caller's old gradient" says=["1 of 33 cases fail", "its old gradient (.grad) was cleared or changed"]
 def safe_root(x):
     x.grad = None
     return torch.where(x > 0, torch.where(x > 0, x, 1).sqrt(), 0)
 
 
-# %% wrong="a hook on the argument" says=["1 of 30 cases fail", "a hook stays on it"]
+# %% wrong="a hook on the argument" says=["4 of 33 cases fail", "a hook stays on it"]
 def safe_root(x):
     if x.requires_grad:
         x.register_hook(lambda slope: slope.nan_to_num(0, 0, 0))
@@ -227,3 +227,12 @@ def safe_root(x):
             return g * (y > 0) / (2 * torch.where(y > 0, y, 1))
 
     return Root.apply(x)
+
+
+# %% wrong="cleans all gradients that arrive" breaks="whatever gradient arrives from behind" says=["3 of 33 cases fail", "above 0 the slope times inf is inf: is the gradient cleaned there, too?"]
+def safe_root(x):
+    positive = x > 0
+    root = torch.where(positive, torch.where(positive, x, 1).sqrt(), 0)
+    if root.requires_grad:
+        root.register_hook(lambda slope: slope.nan_to_num(0.0, 0.0, 0.0))
+    return root

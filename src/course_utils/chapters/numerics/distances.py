@@ -51,6 +51,11 @@ def check_root_in_use(gradient: Answer, in_use: Answer, case: every_case, x: tor
             words = "0 · ∞ is NaN: a product with a mask doesn't leave out what arrives; where does"
             assert not found.isnan().any(), words
             check_value(found, slope, "the gradient", rtol=1e-5, atol=1e-8)
+        with case(f"the gradient where {kind} arrives everywhere"):
+            found = gradient("safe_root", x, weights=torch.full_like(x, kind))
+            assert not found[x <= 0].any(), "it is not 0 where x is 0 or negative"
+            words = f"above 0 the slope times {kind} is {kind}: is the gradient cleaned there, too?"
+            check_close(found[x > 0], torch.full_like(x[x > 0], kind), "it", because=words)
     check_left(in_use, case, "safe_root", x)
 
 

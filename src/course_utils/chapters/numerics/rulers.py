@@ -60,6 +60,8 @@ def check_white(
         spread = torch.linalg.eigvalsh(cov)
         if spread[0] < 1 - loose and spread[-1] < 1 + loose:
             words = f"{words}: it is too small; is there an eps, or a bound, for small variances?"
+        elif x.double().abs().max() > 1e3 * centred.abs().max():
+            words = f"{words}: so far from the origin, subtract the mean before all else"
         assert off < loose, words
         fit = centred @ (torch.linalg.pinv(centred) @ z)
         words = "white, but not (x - m) W: are rows mixed up?"
