@@ -508,7 +508,7 @@ def hessian_vector(f, x, v):
     return hvp_double(f, x, v), hvp_forward(f, x, v)
 
 
-# %% wrong="goes backward into x itself" breaks="`requires_grad` and `.grad`" says=["had a gradient in .grad, and it was changed"]
+# %% wrong="goes backward into x itself" breaks="`requires_grad` and `.grad`" says=["changed the .grad that was there"]
 def hvp_double(f, x, v):
     leaf = x.detach().requires_grad_() if not x.requires_grad else x
     (g,) = torch.autograd.grad(f(leaf), leaf, create_graph=True)
@@ -742,7 +742,7 @@ def newton(f, x, steps):
     return x
 
 
-# %% wrong="remembers the recorded gradient of a tensor" says=["called again after its arguments were changed in place"]
+# %% wrong="remembers the recorded gradient of a tensor" says=["which had other numbers the first time gives other values"]
 recorded = {}
 
 

@@ -379,7 +379,7 @@ def jacobian_both_ways(f, x):
     return by_rows(f, x) if m < len(x) else by_columns(f, x)
 
 
-# %% wrong="switches x on and off" breaks="Leave `x` as it is: its `requires_grad` and its `.grad`" says=["an argument required grad, and does no longer"]
+# %% wrong="switches x on and off" breaks="Leave `x` as it is: its `requires_grad` and its `.grad`" says=["an argument was changed (its requires_grad)"]
 def by_rows(f, x):
     with torch.enable_grad():
         leaf = x.requires_grad_()
@@ -406,7 +406,7 @@ def jacobian_both_ways(f, x):
     return by_rows(f, x) if m < x.numel() else by_columns(f, x)
 
 
-# %% wrong="clears x.grad" breaks="Leave `x` as it is: its `requires_grad` and its `.grad`" says=["had a gradient in .grad, and it was changed"]
+# %% wrong="clears x.grad" breaks="Leave `x` as it is: its `requires_grad` and its `.grad`" says=["changed the .grad that was there"]
 def by_rows(f, x):
     with torch.enable_grad():
         x.grad = None
@@ -536,7 +536,7 @@ def jacobian_both_ways(f, x):
     return by_rows(f, x) if m < x.numel() else by_columns(f, x)
 
 
-# %% wrong="works on x where it requires grad, and gives .grad back" says=["arguments that come out of other operations"]
+# %% wrong="works on x where it requires grad, and gives .grad back" says=["with tensors that an operator made from others that require grad raised"]
 def by_rows(f, x):
     leaf = x if x.requires_grad else x.detach().requires_grad_()
     y = f(leaf)
@@ -655,7 +655,7 @@ def jacobian_both_ways(f, x):
     return by_rows(f, x) if lengths[f] < len(x) else by_columns(f, x)
 
 
-# %% wrong="remembers the rows of a tensor" says=["keep nothing between calls"]
+# %% wrong="remembers the rows of a tensor" says=["which had other numbers the first time gives other values"]
 def by_rows(f, x):
     x = x.detach().requires_grad_()
     y = f(x)

@@ -12,7 +12,7 @@ from course_utils.chapters.custom_gradients.watching import (
     left_behind,
     require_digits,
     words_of_broken,
-    words_of_owned,
+    words_of_states,
 )
 from course_utils.learner.calls import python_calls
 from course_utils.learner.changes import forbid_changes
@@ -40,8 +40,8 @@ def solve(product, g):
     return p
 
 
-def run_curvature(function, name, x, extra, weigh=False):
-    """What a product or Newton's method gives, and how it came by it."""
+def run_curvature(function, name, x, extra, weigh=False, states=False):
+    """What a product or Newton's method gives, here or in other states, and how it came by it."""
     elsewhere, levels = [], []
 
     def f(point):
@@ -68,22 +68,21 @@ def run_curvature(function, name, x, extra, weigh=False):
     for tensor in tensors:
         tensor.requires_grad_(False).grad = None
     rest = [] if len(tensors) == 2 else [extra]
-    facts["owned"] = ""
-    few = extra < 3 if rest else bool(extra[0]) and extra.is_contiguous()
-    if few and not weigh:  # not all cases: linearize, for one, is slow
-        facts["owned"] = words_of_broken(lambda f, *t: function(f, *t, *rest), *tensors)
-        owned = words_of_owned(lambda *t: function(LANDSCAPES[name], *t, *rest), *tensors)
-        facts["owned"] = facts["owned"] or owned
+    facts["amiss"] = ""
+    if states:
+        facts["amiss"] = words_of_broken(lambda f, *t: function(f, *t, *rest), *tensors)
+    if states and not facts["amiss"]:
+        facts["amiss"] = words_of_states(function, LANDSCAPES[name], x, extra)
     return facts
 
 
 @ends_in_notebook
-def check_product(try_curvature, way, landscape, x, v, weigh=False):
-    """Check one Hessian-vector product."""
+def check_product(try_curvature, way, landscape, x, v, weigh=False, states=False):
+    """Check one Hessian-vector product, in other states of x and v as well if asked."""
     __tracebackhide__ = True
     x, v, f = x.to(device), v.to(device), LANDSCAPES[landscape]
     with forbid_changes(x, v):
-        found = try_curvature(way, landscape, x, v, weigh)
+        found = try_curvature(way, landscape, x, v, weigh, states)
     answer, name = found["answer"], f"hvp_{way}"
     assert answer is not None, f"{name} gives None: is there an answer yet?"
     used = ", ".join(found["called"])
@@ -115,16 +114,18 @@ def check_product(try_curvature, way, landscape, x, v, weigh=False):
     left = " and ".join(found["left"])
     assert not left, f"an argument was left with {left}: work on a leaf of your own"
     assert not found["needs"], "the result still requires grad: detach it"
-    assert not found["owned"], found["owned"]
+    assert not found["amiss"], found["amiss"]
 
 
 @ends_in_notebook
-def check_newton(try_curvature, landscape, x, steps, weigh=False, dtype=torch.float64):
-    """Check some of Newton's steps."""
+def check_newton(
+    try_curvature, landscape, x, steps, weigh=False, dtype=torch.float64, states=False
+):
+    """Check some of Newton's steps, in other states of x as well if asked."""
     __tracebackhide__ = True
     x, f = x.to(device, dtype), LANDSCAPES[landscape]
     with forbid_changes(x):
-        found = try_curvature("newton", landscape, x, steps, weigh)
+        found = try_curvature("newton", landscape, x, steps, weigh, states)
     answer = found["answer"]
     assert answer is not None, "newton gives None: is there an answer yet?"
     used = ", ".join(sorted(set(found["called"]) - {"hvp", "vhp"}))
@@ -165,7 +166,7 @@ def check_newton(try_curvature, landscape, x, steps, weigh=False, dtype=torch.fl
     check_value(answer, truth, f"the point after {steps} step(s)", slips, loose, loose)
     assert not found["left"], f"x was left with {' and '.join(found['left'])}"
     assert not found["needs"], "the result still requires grad: detach it"
-    assert not found["owned"], found["owned"]
+    assert not found["amiss"], found["amiss"]
 
 
 def newton_path(newton, start, steps):

@@ -10,6 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from course_utils.learner.operators import OperatorMode
+from course_utils.learner.other_states import check_states
 
 WRITES = "backward writes into the gradient that arrives, which others use too: make a new tensor"
 OVERWRITTEN = "a second call overwrites what the first one's backward needs: keep it on ctx"
@@ -80,63 +81,25 @@ def left_behind(*tensors):
     return marks + [".grad"] * any(t.is_leaf and t.grad is not None for t in tensors)
 
 
-def words_of_owned(call, *tensors):
-    """Words for what ``call`` does amiss to tensors that require grad; "" if nothing."""
-    owned = [t.detach().clone().requires_grad_() for t in tensors]
-    for t in owned:
-        t.grad = torch.full_like(t, 7)
+def words_of_states(call, *arguments):
+    """Words for what ``call`` gives or does amiss in other states of its arguments; "" if nothing.
+
+    Not where gradients are off: what the chapter asks for needs them. Nor with the first result
+    overwritten, for that is the one that is compared.
+    """
+    needs = []
+
+    def noted(*given):
+        answer = call(*given)
+        needs.extend(getattr(t, "requires_grad", False) for t in tree_leaves(answer))
+        return answer
+
+    but = ("no_grad", "inference_mode", "result_overwritten")
     try:
-        answer = call(*owned)
-    except Exception as error:
-        return f"arguments that require grad make it raise {type(error).__name__}: {error}"
-    if not all(t.requires_grad for t in owned):
-        return "an argument required grad, and does no longer: work on a leaf of your own"
-    if not all(t.grad is not None and (t.grad == 7).all() for t in owned):
-        return "an argument had a gradient in .grad, and it was changed: work on a leaf of your own"
-    if any(getattr(t, "requires_grad", False) for t in tree_leaves(answer)):
-        return "where an argument requires grad, so does the result: detach it"
-    return _words_of_inner(call, answer, *tensors)
-
-
-def _words_of_inner(call, answer, *tensors):
-    """Words for what differs where tensors have a graph behind them, and gaps in memory."""
-    leaves = [t.detach().clone().requires_grad_() for t in tensors]
-    given = [torch.stack([t, t * 0 + 1], dim=-1)[..., 0] for t in leaves]
-    where = "arguments that come out of other operations, with gaps in memory,"
-    plain = call(*[t.detach().clone() for t in tensors])
-    try:
-        inner = call(*given)
-    except Exception as error:
-        return f"{where} make it raise {type(error).__name__}: {error}"
-    if any(getattr(t, "requires_grad", False) for t in tree_leaves(inner)):
-        return "where an argument requires grad, so does the result: detach it"
-    if not all(t.requires_grad for t in given) or any(t.grad is not None for t in leaves):
-        return "an argument with a graph behind it was changed: work on a leaf of your own"
-    for words, other in (("arguments that require grad", answer), (where, inner)):
-        pairs = [*zip(tree_leaves(plain), tree_leaves(other), strict=False)]
-        if not all(isinstance(x, torch.Tensor) for pair in pairs for x in pair):
-            continue  # what is no tensor has words elsewhere
-        if not all(x.shape == y.shape and torch.allclose(x, y, 1e-5, 1e-5) for x, y in pairs):
-            return f"{words} give another result"
-    return _words_of_moved(call, *tensors)
-
-
-def _words_of_moved(call, *tensors):
-    """Words for a call that gives what was right before its arguments were changed in place."""
-    moved = [t.detach().clone() for t in tensors]
-    call(*moved)
-    for t in moved:
-        t.detach().mul_(0.5)
-    mine, fresh = call(*moved), call(*[t.detach().clone() for t in moved])
-    for x, y in zip(tree_leaves(mine), tree_leaves(fresh), strict=False):
-        if isinstance(y, torch.Tensor) and not (
-            x.shape == y.shape and torch.allclose(x, y, 1e-5, 1e-5)
-        ):
-            return (
-                "called again after its arguments were changed in place, it gives what was right "
-                "before: keep nothing between calls"
-            )
-    return ""
+        check_states(noted, *arguments, what="the call", but=but)
+    except AssertionError as error:
+        return str(error)
+    return "where an argument requires grad, so does the result: detach it" if any(needs) else ""
 
 
 def words_of_broken(call, *tensors):
@@ -167,8 +130,8 @@ def require_digits(actual, truth, what, rtol=1e-11, atol=1e-300):
     few = truth.dtype == torch.float64 and not torch.allclose(
         actual, truth, rtol, atol, equal_nan=True
     )
-    words = f"{what} is right to seven digits alone: was it computed in float32?"
-    assert not few, words
+    words = f"{what} is right to seven digits alone: was it computed in float32, or a small number "
+    assert not few, f"{words}added?"
 
 
 class Largest(OperatorMode):
