@@ -552,3 +552,17 @@ def param_groups(model: nn.Module, backbone: str, lr: float, weight_decay: float
             {"params": [p], "lr": rate, "weight_decay": 0.0 if p.ndim < 2 else weight_decay}
         )
     return groups
+
+
+# %% wrong="notes the backbone on the model" says=["the model, or a part of it, has a new attribute"]
+def param_groups(model, backbone, lr, weight_decay):
+    model.inside = {id(p) for p in model.get_submodule(backbone).parameters()}
+    return [
+        {
+            "params": [p],
+            "lr": lr / 10 if id(p) in model.inside else lr,
+            "weight_decay": weight_decay if p.ndim >= 2 else 0.0,
+        }
+        for p in model.parameters()
+        if p.requires_grad
+    ]

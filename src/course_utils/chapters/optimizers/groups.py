@@ -165,6 +165,7 @@ def run_groups(param_groups, which, lr=0.01, weight_decay=0.1):
     modes = [part.training for part in model.modules()]
     handle = list(model.modules())[-1].register_forward_hook(lambda *_: None)
     hooks = [list(part._forward_hooks) for part in model.modules()]
+    names = [set(vars(part)) for part in model.modules()]
     try:
         if which == ASKED:
             frozen = {p: p.requires_grad for p in model.parameters()}
@@ -215,6 +216,8 @@ def run_groups(param_groups, which, lr=0.01, weight_decay=0.1):
     kept = all(p.grad is not None and bool((p.grad == 2).all()) for p in twos)
     assert kept, "the model's .grad was changed"
     assert not any(map(vars, model.parameters())), "a parameter has a new attribute"
+    more = names != [set(vars(part)) for part in model.modules()]
+    assert not more, "the model, or a part of it, has a new attribute: it stays as it is"
     if all(len(places) < 2 for places in found.values()):
         torch.optim.AdamW(groups)
     return found
