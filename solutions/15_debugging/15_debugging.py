@@ -146,7 +146,8 @@ for slip, home in {**slips, "Dataloader": torch.utils.data, "unqueeze": torch.Te
 # %% [markdown]
 # ### Exercise 15.1 — Read the message ★ · 5 min · 3 points · core
 #
-# Eight programs that fail, each with the message it gave. For each write `(what, where)`:
+# Eight programs that fail, each with the message it gave; `torch`, `nn` and `F` were imported before
+# their line 1. For each write `(what, where)`:
 #
 # - *what* is one of `"shape"`, `"dtype"`, `"device"`, `"range"` (an index outside its table),
 #   `"graph"` (something about gradients), `"name"`, `"none"` (a function returned nothing);
@@ -580,7 +581,7 @@ print((x + torch.arange(3, device=x.device)).device, (x + torch.tensor(1.0)).dev
 # | `frames` | `lambda a, b: (a - b).abs().float().mean()` | two uint8 images: the mean absolute difference, float32, 0-dim |
 #
 # No argument is changed, not the array either, and a layer runs once. All results are float32, to its
-# full precision, on the device of the input (`rows`: the layer's).
+# full precision (a millionth plus 0 is a millionth), on the device of the input (`rows`: the layer's).
 # Example: for `a = [3]` and `b = [5]`, `frames` is 2.
 
 # %% nbgrader={"grade_id": "try-dtype-and-device", "locked": true} jupyter={"source_hidden": true}
@@ -710,7 +711,7 @@ from course_utils.chapters.debugging import unusual_mixes
 def check_case(name, right, *args, slips=None):
     with forbid_changes(*(value for value in args if isinstance(value, torch.Tensor))):
         result, _ = try_dtype_and_device(name, *args)
-    check_value(result, right, "the result", slips, rtol=1e-5, atol=1e-5)
+    check_value(result, right, "the result", slips, rtol=1e-5, atol=0)
 
 
 make = partial(torch.tensor, device=device)
@@ -2004,6 +2005,7 @@ cases |= {"a plain dict": "", "the old format": "torch.load reads both formats"}
 cases |= {"parameters among the values": "an nn.Parameter is a tensor"}
 cases |= {"weights in float64": "the table asks for names and shapes, and copying converts"}
 cases |= {"weights in transposed memory": "strides are no matter of a tensor's name or shape"}
+cases |= {"names in another order": "compare by name: a dict may list them in any order"}
 with every_case() as case:
     for kind, why in cases.items():
         with case(kind):

@@ -847,3 +847,24 @@ def checkpoint_errors(path, model):
         return "shapes", odd
     model.load_state_dict(state)
     return "fine", []
+
+
+# %% wrong="shapes in the order of the file" says=["names in another order", "compare by name"]
+def checkpoint_errors(path: Path, model: nn.Module) -> tuple[str, list[str]]:
+    try:
+        state = torch.load(path, weights_only=True)
+    except Exception:
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not isinstance(state, dict):
+        return "no state dict", []
+    if not all(isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in state.items()):
+        return "no state dict", []
+    own = model.state_dict()
+    names = sorted(set(own) ^ set(state))
+    if names:
+        return "keys", names
+    names = sorted(name for (name, a), b in zip(own.items(), state.values()) if a.shape != b.shape)
+    if names:
+        return "shapes", names
+    model.load_state_dict(state)
+    return "fine", []

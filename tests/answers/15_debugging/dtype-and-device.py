@@ -89,7 +89,7 @@ def labels(scores, labels):
 
 
 def number(x):
-    return x + torch.ones_like(x).cumsum(-1) - 1
+    return x + (torch.ones_like(x).cumsum(-1) - 1)
 
 
 def frames(a, b):
@@ -137,7 +137,7 @@ dtype_and_device = {
         -scores.log_softmax(1).gather(1, labels.long()[:, None]).mean()
     ),
     "hits": lambda hits, scores: torch.add(hits, scores),
-    "number": lambda x: x + torch.ones_like(x).cumsum(-1) - 1,
+    "number": lambda x: x + (torch.ones_like(x).cumsum(-1) - 1),
     "frames": lambda a, b: (a.to(torch.int16) - b.to(torch.int16)).abs().to(torch.float32).mean(),
 }
 
@@ -455,5 +455,27 @@ dtype_and_device = {
     "number": lambda x: (
         x.view(-1, x.shape[-1]).add(torch.arange(x.shape[-1], device=x.device)).view(x.shape)
     ),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+
+# %% wrong="counts up from x, then takes 1 off" breaks="All results are float32, to its full precision" says=["number, a millionth"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: hits + scores,
+    "number": lambda x: x + torch.ones_like(x).cumsum(-1) - 1,
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+
+# %% wrong="the log of a softmax" breaks="All results are float32, to its full precision" says=["labels, scores 200 apart", "expected 200, got inf"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.nll_loss(scores.softmax(1).log(), labels.long()),
+    "hits": lambda hits, scores: (hits + scores).float(),
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
     "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
 }

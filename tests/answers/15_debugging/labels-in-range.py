@@ -538,3 +538,18 @@ def labels_in_range(scores, labels, ignore_index=-100):
     if wrong.any():
         place = tuple(wrong.nonzero()[0].tolist())
         raise ValueError(f"label {numbers[place].item()} at {place}: {classes} classes")
+
+
+# %% wrong="the too small ones first" breaks="First is meant in row-major order" says=["too large, then too small: the first", "does not contain 7"]
+def labels_in_range(scores: torch.Tensor, labels: torch.Tensor, ignore_index: int = -100) -> None:
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"labels of dtype {labels.dtype}: int64 or uint8 is wanted")
+    wanted = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != tuple(wanted):
+        raise ValueError(f"labels of shape {tuple(wanted)} are wanted, {tuple(labels.shape)} came")
+    ids, classes = labels.long(), scores.shape[1]
+    counted = ids != ignore_index
+    for wrong in ((ids < 0) & counted, (ids >= classes) & counted):
+        if wrong.any():
+            index = tuple(wrong.nonzero()[0].tolist())
+            raise ValueError(f"label {ids[index].item()} at {index}: there are {classes} classes")

@@ -62,6 +62,7 @@ def write_checkpoint(kind: str, path: Path) -> None:
         "epoch and weights": {"epoch": 3, "state_dict": state, "model": state},
         "weights and an epoch": {**state, "epoch": 3},
         "a plain dict": dict(state),
+        "names in another order": dict(reversed(state.items())),
         "weights in float64": {
             name: value.double() if value.is_floating_point() else value
             for name, value in state.items()

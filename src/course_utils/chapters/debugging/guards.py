@@ -72,12 +72,15 @@ def unusual_mixes() -> list[tuple]:
     array = np.asfortranarray([[0.25, 0, 1], [1, 2, 3]])
     flat = torch.tensor([0.0, 7.0], device=device)
     like_a_row = torch.arange(3.0, device=device)
+    far = torch.tensor([[0.0, 200.0]], device=device)
+    small = torch.tensor([1e-6, 0, 0], device=device)
     grey = torch.tensor([[3, 200, 0], [0, 255, 7]], dtype=torch.uint8, device=device)
     other = torch.tensor([[5, 1], [100, 0], [1, 7]], dtype=torch.uint8, device=device).T
     return [
         ("photo, turned in memory", "photo", torch.tensor([[2.5], [3.7]], device=device), photo),
         ("photo, a batch of none", "photo", torch.zeros(0, 1, device=device), photo[:0]),
         ("rows, column by column in memory", "rows", flat.new_tensor([[3.75], [14.5]]), array),
+        ("labels, scores 200 apart", "labels", flat.new_tensor(200), far, far[0, :1].int()),
         ("number, turned in memory", "number", like_a_row + flat[:, None], flat.expand(3, 2).mT),
         (
             "number, blocks turned in memory",
@@ -85,6 +88,7 @@ def unusual_mixes() -> list[tuple]:
             (like_a_row + flat[:, None, None]).expand(2, 2, 3),
             flat.expand(3, 2, 2).transpose(0, 2),
         ),
+        ("number, a millionth", "number", (like_a_row + small).expand(2, 3), small.expand(2, 3)),
         ("number, rows of one", "number", flat[:, None], flat[:, None]),
         ("number, no row", "number", flat[:, None][:0], flat[:, None][:0]),
         ("frames, one turned in memory", "frames", flat.new_tensor(359 / 6), grey, other),
@@ -155,6 +159,7 @@ def unusual_labels() -> list[tuple]:
         ("scores of no class", (2, 0), class_ids([0, 0]), "0", "(0,)"),
         ("one class alone", (2, 1), class_ids([0, 1]), "1", "(1,)"),
         ("a label beyond int32", (2, 3), class_ids([0, 2**40]), str(2**40), "(1,)"),
+        ("too large, then too small: the first", (3, 3), class_ids([0, 7, -5]), "7", "(1,)"),
         ("one label, expanded", (3, 3), class_ids([9]).expand(3), "9", "(0,)"),
     ]
 
