@@ -681,7 +681,7 @@ def weighted_sampling(labels, draws, seed):
     return torch.multinomial(weights, draws, replacement=True, generator=g).tolist()
 
 
-# %% wrong="bincount from the smallest" says=["labels beyond 2**60 and below"]
+# %% wrong="bincount from the smallest" says=["labels beyond 2**60 and below", "count those that are there, not all between"]
 def bucket_sampler(lengths, batch_size, seed, epoch):
     rng = np.random.default_rng([seed, epoch])
     order = rng.permutation(len(lengths)).tolist()

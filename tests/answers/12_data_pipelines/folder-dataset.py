@@ -2030,3 +2030,42 @@ class FolderDataset(Dataset):
 
 def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="converts only what isn't RGB, and an RGB file stays lazy" breaks="decoded to the end" says=["a file that is replaced between two readings: it was opened and is not decoded yet"]
+class FolderDataset(Dataset):
+    """Images from the folders of ``root``, one folder a class."""
+
+    def __init__(self, root, transform, on_error):
+        """Look for files; open none."""
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error is raise or skip, not {on_error!r}")
+        self.transform, self.on_error, self.samples = transform, on_error, []
+        self.classes = sorted(folder.name for folder in Path(root).iterdir() if folder.is_dir())
+        for label, name in enumerate(self.classes):
+            for file in sorted((Path(root) / name).iterdir(), key=lambda file: file.name):
+                if file.is_file() and file.name.lower().endswith((".jpg", ".jpeg")):
+                    self.samples.append((file, label))
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            image = Image.open(path)
+            if image.mode != "RGB":
+                image = image.convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise OSError(f"{path.name} cannot be decoded: {error}") from error
+            warnings.warn(f"{path.name} left out: {error}", stacklevel=2)
+            return None
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
+
+
+def folder_dataset(root: Path, transform: object = None, on_error: str = "raise") -> Dataset:
+    """A dataset of ``(image, label)`` over the image files in the folders of ``root``."""
+    return FolderDataset(root, transform, on_error)

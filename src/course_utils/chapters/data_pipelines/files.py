@@ -79,8 +79,10 @@ def _damage_and_mend(folder_dataset) -> None:
     words = "a damaged file that is asked for again is warned of again, with its name"
     assert not said or "10.jpg" in look_at(dataset, 0)[1], words
     _replace_all(root)
+    kind, said, _ = look_at(dataset, 0)
+    assert kind != "opened", said
     words = "a file that was damaged is whole again, and its item is still None: read it each time"
-    assert look_at(dataset, 0)[0] == "RGB", words
+    assert kind == "RGB", words
 
 
 def _keep(folder_dataset) -> None:
