@@ -38,7 +38,7 @@ def one_channel(image, kernel):
     return (windows * kernel).sum(dim=(2, 3))
 
 
-# %% wrong="starts at box 0" says=["4 of 16 cases fail", "a slice with an offset: the result: it starts at box 0"]
+# %% wrong="starts at box 0" says=["4 of 18 cases fail", "a slice with an offset: the result: it starts at box 0"]
 def one_channel(image, kernel):
     (h, w), (kh, kw) = image.shape, kernel.shape
     windows = image.as_strided((h - kh + 1, w - kw + 1, kh, kw), image.stride() * 2, 0)
@@ -137,7 +137,7 @@ def one_channel(image, kernel):
     return windows.flatten(2) @ flat
 
 
-# %% wrong="halves give float32" says=["1 of 16 cases fail", "in torch.float16: the result has dtype torch.float32"]
+# %% wrong="halves give float32" says=["1 of 18 cases fail", "in torch.float16: the result has dtype torch.float32"]
 def one_channel(image, kernel):
     windows = image.unfold(0, len(kernel), 1).unfold(1, kernel.shape[1], 1)
     if image.dtype == torch.float16:
@@ -145,20 +145,20 @@ def one_channel(image, kernel):
     return (windows * kernel).sum((2, 3))
 
 
-# %% wrong="leaves out where the kernel is 0" says=["1 of 16 cases fail", "times 0, either is NaN: the result differs"]
+# %% wrong="leaves out where the kernel is 0" says=["1 of 18 cases fail", "times 0, either is NaN: the result differs"]
 def one_channel(image, kernel):
     windows = image.unfold(0, len(kernel), 1).unfold(1, kernel.shape[1], 1)
     used = kernel != 0
     return (windows[..., used] * kernel[used]).sum(-1)
 
 
-# %% wrong="passes over NaN" says=["1 of 16 cases fail", "times 0, either is NaN: the result differs"]
+# %% wrong="passes over NaN" says=["1 of 18 cases fail", "times 0, either is NaN: the result differs"]
 def one_channel(image, kernel):
     windows = image.unfold(0, len(kernel), 1).unfold(1, kernel.shape[1], 1)
     return (windows * kernel).nansum((2, 3))
 
 
-# %% wrong="a kernel of one number times the image in place" says=["2 of 16 cases fail", "a kernel of one number, with fractions: an argument was changed"]
+# %% wrong="a kernel of one number times the image in place" says=["2 of 18 cases fail", "a kernel of one number, with fractions: an argument was changed"]
 def one_channel(image, kernel):
     windows = image.unfold(0, len(kernel), 1).unfold(1, kernel.shape[1], 1)
     if kernel.numel() == 1:
@@ -174,7 +174,7 @@ def one_channel(image, kernel):
     return (windows * kernel).bfloat16().sum((2, 3)).to(image.dtype)
 
 
-# %% wrong="a column is read as a row" says=["2 of 16 cases fail", "a column of ones: the result has shape"]
+# %% wrong="a column is read as a row" says=["2 of 18 cases fail", "a column of ones: the result has shape"]
 def one_channel(image, kernel):
     kernel = kernel.t() if kernel.shape[1] == 1 else kernel
     windows = image.unfold(0, len(kernel), 1).unfold(1, kernel.shape[1], 1)
@@ -205,3 +205,14 @@ def one_channel(image: torch.Tensor, kernel: torch.Tensor) -> torch.Tensor:
     size = (h - kh + 1, w - kw + 1, kh, kw)
     windows = image.as_strided(size, image.stride() + kernel.stride())
     return (windows * kernel).sum((2, 3))
+
+
+# %% wrong="keeps the windows by address and shape" breaks="either may be any view" says=["1 of 18 cases fail", "this square, turned: in the same place, with other strides"]
+_windows = {}
+
+
+def one_channel(image, kernel):
+    key = (image.data_ptr(), image.dtype, image.shape, kernel.shape)
+    if key not in _windows:
+        _windows[key] = image.unfold(0, kernel.shape[0], 1).unfold(1, kernel.shape[1], 1)
+    return (_windows[key] * kernel).sum((-2, -1))

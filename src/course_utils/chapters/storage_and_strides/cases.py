@@ -123,6 +123,11 @@ def images() -> dict[str, tuple]:
         "a row as wide as the image": (table[1:, 2:], table[:1, 1:7]),
         "an image of one number": (table[3:4, 2:3], table[1:2, 1:2]),
         "windows that overlap": (table[0].unfold(0, 4, 2), table[:1, :2]),
+        "a square": (table[:, :6], table[:2, :2]),
+        "this square, turned: in the same place, with other strides": (
+            table[:, :6].t(),
+            table[:2, :2],
+        ),
     }
 
 
