@@ -353,3 +353,21 @@ def bilinear_pooling(x):
     pooled = flat @ flat.mT / flat.shape[2]
     rooted = torch.copysign((pooled.abs() + 1e-12).sqrt(), pooled)
     return F.normalize(rooted.flatten(1), dim=1)
+
+
+# %% wrong="in double, to be exact" says=["x in float32: a copy was made", "the larger of x and the result has 480: a matrix for each pixel is larger, and so is a copy in a wider dtype"]
+def bilinear_pooling(x: torch.Tensor) -> torch.Tensor:
+    """Pairs of channels, pooled over pixels: x (batch, channel, h, w) to (batch, channel²)."""
+    flat = x.flatten(2).double()
+    gram = flat @ flat.mT / flat.shape[2]
+    root = gram.sign() * (gram.abs() + 1e-12).sqrt()
+    return F.normalize(root.flatten(1), dim=1).to(x.dtype)
+
+
+# %% wrong="the length of all images together" says=["one length for all images: each has its own", "and the result is wrong, too"]
+def bilinear_pooling(x: torch.Tensor) -> torch.Tensor:
+    """Pairs of channels, pooled over pixels: x (batch, channel, h, w) to (batch, channel²)."""
+    flat = x.flatten(2)
+    gram = flat @ flat.mT / flat.shape[2]
+    root = (gram.sign() * (gram.abs() + 1e-12).sqrt()).flatten(1)
+    return root / root.norm().clamp_min(1e-12)

@@ -159,3 +159,29 @@ einsum_eight = {
     "scores": "bthd,bshd->bths",
     "mix": "bths,bshd->bthd",
 }
+
+
+# %% wrong="an outer product without its arrow" says=["and the others stand in the alphabet's order"]
+einsum_eight = {
+    "trace": "ii->",
+    "column sums": "nk->k",
+    "outer": "n,k",
+    "row by row": "nk,nk->n",
+    "batched product": "bnk,bkm->bnm",
+    "bilinear": "bn,onm,bm->bo",
+    "scores": "bthd,bshd->bths",
+    "mix": "bths,bshd->bthd",
+}
+
+
+# %% wrong="values at the query's time" says=["einsum refuses 'bths,bthd->bthd'", "a letter stands for two sizes"]
+einsum_eight = {
+    "trace": "ii->",
+    "column sums": "nk->k",
+    "outer": "n,k->nk",
+    "row by row": "nk,nk->n",
+    "batched product": "bnk,bkm->bnm",
+    "bilinear": "bn,onm,bm->bo",
+    "scores": "bthd,bshd->bths",
+    "mix": "bths,bthd->bthd",
+}

@@ -1231,3 +1231,34 @@ puzzles = {
         ((index(len(x))[:, None] + 1 == puzzles["running sum"](keep * 1)) & keep) * 1 @ x
     ),
 }
+
+
+# %% wrong="a bucket ends where the next begins" says=["bucketize: of [3, 1, 4, 1], [3, 1, 4, 1]", "these bounds are in no order"]
+def steps(x):
+    return torch.arange(len(x))
+
+
+def bucketize(x, bounds):
+    """Between bounds j and j + 1 the bucket is j + 1; behind the last one there is no other."""
+    j = steps(bounds)
+    following = (j == j[:, None] + 1) * 1 @ bounds
+    inside = (bounds <= x[:, None]) & ((x[:, None] < following) | (j == len(bounds) - 1))
+    return inside * 1 @ (j + 1)
+
+
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (steps(x) <= steps(x)[:, None]) * 1 @ x,
+    "differences": lambda x: x - (steps(x) + 1 == steps(x)[:, None]) * 1 @ x,
+    "reverse": lambda x: (steps(x) + steps(x)[:, None] == len(x) - 1) * 1 @ x,
+    "roll": lambda x, k: (steps(x) == (steps(x)[:, None] - k) % len(x)) * 1 @ x,
+    "pad to": lambda x, n: (torch.arange(n)[:, None] == steps(x)) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * torch.arange(n) // (n - 1),
+    "bucketize": bucketize,
+    "histogram": lambda x, n: (torch.arange(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (torch.arange(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((steps(x)[:, None] == puzzles["running sum"](keep * 1) - 1) & keep) * 1 @ x
+    ),
+}

@@ -11,5 +11,6 @@ from course_utils.chapters.tensor_algebra.pooling import (
     images_to_pool,
     slip_of_pooling,
     slopes_to_pool,
+    small_storages,
 )
 from course_utils.chapters.tensor_algebra.puzzles import check_growth, digits, more_slips

@@ -37,7 +37,8 @@ def sums_of(string: str) -> str:
     """Which letters an einsum string sums over, and which of them one dimension alone has."""
     left, arrow, right = string.replace(" ", "").partition("->")
     if not arrow:
-        return "without an arrow every letter that appears twice is summed over"
+        words = "without an arrow every letter that appears twice is summed over"
+        return f"{words}, and the others stand in the alphabet's order"
     over = [a for a in dict.fromkeys(left) if a.isalpha() and a not in right]
     if not over:
         return "it sums over no letter"
@@ -63,5 +64,6 @@ def check_strings(strings, names, kind, seed, *sizes):
                 try:
                     result = torch.einsum(string, *operands)
                 except (RuntimeError, ValueError) as error:
-                    raise AssertionError(f"einsum refuses {string!r} ({error})") from None
+                    told = ": a letter stands for two sizes" * ("not broadcast" in str(error))
+                    raise AssertionError(f"einsum refuses {string!r} ({error}){told}") from None
                 check_close(result, expected, f"the result ({sums_of(string)})")

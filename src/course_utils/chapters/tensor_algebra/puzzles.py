@@ -172,15 +172,18 @@ more_slips = {
 }
 
 
-def digits(result, expected: torch.Tensor) -> str:
-    """Words for a result that went through floating-point numbers."""
+def digits(result, expected: torch.Tensor, *args) -> str:
+    """Words for a result that went through floats, or of bounds (the last of args) in no order."""
     if not isinstance(result, torch.Tensor) or result.shape != expected.shape:
         return ""
     if result.is_floating_point():
         return "whole numbers stay whole: 1, not 1.0"
     size, off = expected.abs(), (result - expected).abs()
     near = (off == 0) | (size > 2**24) & (off * 10**6 < size)
-    return "a float32 has too few digits: 1, not 1.0" if near.all() else ""
+    if near.all():
+        return "a float32 has too few digits: 1, not 1.0"
+    bounds = args[-1].tolist() if args and isinstance(args[-1], torch.Tensor) else []
+    return "these bounds are in no order" if bounds != sorted(bounds) else ""
 
 
 def check_growth(name: str, seen: list[tuple[tuple, int]]) -> None:
