@@ -149,7 +149,7 @@ def linear_by_hand(
 example = [torch.tensor(v, device=device) for v in ([1.0, 2], [[1.0, 10], [0, 1]], [0.0, 5])]
 normal = seeded(0)
 with every_case() as case:
-    with case("the example"):
+    with case("the example, whose x has no leading dimension"):
         check_linear_by_hand(*example)
     for numbers in ("", ", other numbers"):
         with case(f"a batch (4, 3), to 2 features{numbers}"):
@@ -939,7 +939,7 @@ with every_case() as case, case("3 images, 2 channels, 5 x 7"):
 
 # %% nbgrader={"grade_id": "pooling-and-back-check-3", "grade": true, "points": 1}
 with every_case() as case:
-    with case("windows that overlap"):
+    with case("windows that overlap, in one dimension"):
         check_pooling_and_back_3(torch.arange(7.0, device=device), 3)
     with case("the same numbers backwards (is anything kept between calls?)"):
         check_pooling_and_back_3(torch.arange(7.0, device=device).flip(0), 3)

@@ -15,7 +15,7 @@
 #
 # Admits:
 #
-# - "none included": the example
+# - "none included": the example, whose x has no leading dimension
 # - "0 included": an empty batch, {shape}
 # - "in any memory layout": a transposed input, float64
 # - "or `None`": leading dimensions (2, 5, 3), no bias
@@ -175,7 +175,7 @@ def linear_by_hand(x, weight, bias):
     return y if bias is None else y + bias
 
 
-# %% wrong="mT, and so no vectors" breaks="any number of leading dimensions, none included" says=["the example: raised RuntimeError"]
+# %% wrong="mT, and so no vectors" breaks="any number of leading dimensions, none included" says=["the example, whose x has no leading dimension: raised RuntimeError"]
 def linear_by_hand(x, weight, bias):
     y = (weight @ x.mT).mT
     return y + bias if bias is not None else y
@@ -245,3 +245,24 @@ def in_one_buffer(y):
 def linear_by_hand(x, weight, bias):
     y = x @ weight.t()
     return in_one_buffer(y if bias is None else y + bias)
+
+
+# %% wrong="a bias of zeros is nothing to add" says=["where bias is all zeros: no gradient reaches bias"]
+def linear_by_hand(x, weight, bias):
+    y = x @ weight.t()
+    if bias is not None and bias.any():
+        y = y + bias
+    return y
+
+
+# %% wrong="flattens what may have no leading dimension" says=["whose x has no leading dimension: raised IndexError"]
+def linear_by_hand(x, weight, bias):
+    rows = x.flatten(0, -2)
+    y = rows @ weight.t() if bias is None else torch.addmm(bias, rows, weight.t())
+    return y.reshape(*x.shape[:-1], weight.shape[0])
+
+
+# %% wrong="of zeros the product is not made" says=["where x is all zeros: no gradient reaches x"]
+def linear_by_hand(x, weight, bias):
+    y = x @ weight.t() if x.any() else x.new_zeros(*x.shape[:-1], weight.shape[0])
+    return y if bias is None else y + bias

@@ -23,7 +23,7 @@
 # - "a float16 sum may overflow": float16, numbers about 30000
 # - "Rows and columns that fill no window": rows and columns are left over
 # - "If several pixels are largest": ties everywhere
-# - "one dimension or more": windows that overlap
+# - "one dimension or more": windows that overlap, in one dimension
 # - "have a floating dtype": bfloat16, numbers about 1e30
 # - "N may be 0": no image
 # - "The other dimensions may be 0": no row
@@ -45,7 +45,7 @@ def adaptive_mean(x, m):
     return torch.stack([x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)], -1)
 
 
-# %% wrong="rows as long as the output; windows that never overlap" says=["where", "windows that overlap"]
+# %% wrong="rows as long as the output; windows that never overlap" says=["where", "windows that overlap, in one dimension"]
 def pooling_and_back(x, k):
     windows = x.unfold(2, k, k).unfold(3, k, k).flatten(4)
     largest, inside = windows.max(4)

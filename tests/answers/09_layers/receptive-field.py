@@ -185,7 +185,7 @@ def footprint(model, size):
     rows = torch.func.jacrev(lambda x: model(x)[0, 0])(x)[:, 0, 0]
     row = rows[len(rows) // 2].detach().cpu().numpy()
     seen = row.nonzero()[0]
-    return seen.max() - seen.min() + 1
+    return int(seen.max() - seen.min()) + 1
 
 
 # %% wrong="the footprint by the formula again" breaks="Find it by what the model does" says=["the model never ran: find the footprint by what it does"]
@@ -657,3 +657,21 @@ def footprint(model, size):
         gradient = torch.autograd.grad(y[len(y) // 2], image)[0][0, 0]
     seen = gradient.nonzero()
     return int(seen.max() - seen.min()) + 1
+
+
+# %% wrong="a product of NumPy's" breaks="each an `int`" says=["is a int64 of NumPy; pixels are counted by an int"]
+import numpy as np
+
+
+def receptive_field(layers):
+    jumps = np.cumprod([1, *(stride for _, stride, _ in layers)])
+    field = 1 + sum(d * (k - 1) * jump for (k, _, d), jump in zip(layers, jumps, strict=False))
+    return field, jumps[-1]
+
+
+def footprint(model, size):
+    x = torch.zeros(1, 1, size, device=next(model.parameters()).device, requires_grad=True)
+    y = model(x)[0, 0]
+    (g,) = torch.autograd.grad(y[len(y) // 2], x)
+    seen = g.flatten().nonzero().flatten().tolist()
+    return seen[-1] - seen[0] + 1

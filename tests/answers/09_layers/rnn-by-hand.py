@@ -1171,3 +1171,30 @@ def truncated_gradient(x, w_ih, w_hh, k):
         h = (step @ w_ih.t() + h @ w.t()).tanh()
         total = total + h.sum()
     return in_one_buffer(torch.autograd.grad(total, w)[0])
+
+
+# %% wrong="a state of zeros needs no product" says=["where state is all zeros: no gradient reaches state"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h = state[0] if kind == "lstm" else state
+    a, b = x @ w_ih.t() + b_ih, b_hh.expand(len(x), -1)
+    if h.any():
+        b = b + h @ w_hh.t()
+    if kind == "rnn":
+        return (a + b).tanh()
+    if kind == "gru":
+        (a_r, a_z, a_n), (b_r, b_z, b_n) = a.chunk(3, dim=1), b.chunk(3, dim=1)
+        z, n = (a_z + b_z).sigmoid(), (a_n + (a_r + b_r).sigmoid() * b_n).tanh()
+        return (1 - z) * n + z * h
+    i, f, g, o = (a + b).chunk(4, dim=1)
+    c = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w = w_hh.detach().clone().requires_grad_()
+    h, total = x.new_zeros(x.shape[1], w.shape[0]), 0
+    for t, step in enumerate(x.detach()):
+        h = h.detach() if t % k == 0 else h
+        h = (step @ w_ih.detach().t() + h @ w.t()).tanh()
+        total = total + h.sum()
+    return torch.autograd.grad(total, w)[0]

@@ -122,7 +122,7 @@ def transposed_conv(x, weight, stride=1, padding=0):
     return torch.nn.grad.conv2d_input((len(x), weight.shape[1], h, w), weight, x, stride, padding)
 
 
-# %% wrong="cuts with a negative slice: empty at padding 0" says=["has shape (1, 1, 0, 0)"]
+# %% wrong="cuts with a negative slice: empty at padding 0" says=["the slice padding:-padding is empty"]
 def transposed_conv(x, weight, stride=1, padding=0):
     n, c, h, w = x.shape
     _, d, kh, kw = weight.shape

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -122,9 +123,11 @@ def check_conv_arithmetic(try_conv_arithmetic, layers, size, because=""):
 
 
 def check_whole(numbers, what: str) -> None:
-    """Refuse numbers with a decimal point, such as 12.0: pixels are counted."""
-    floats = [number for number in numbers if isinstance(number, float)]
-    assert not floats, f"{what}: {floats[:1]} is a float; pixels are counted by an int (see //)"
+    """Refuse a number that is no ``int``, such as 12.0 or NumPy's int64: pixels are counted."""
+    odd = [number for number in numbers if not isinstance(number, int)]
+    kind = f"a {type(odd[0]).__name__}" if odd else ""
+    kind += " of NumPy" if odd and isinstance(odd[0], np.generic) else ""
+    assert not odd, f"{what}: {odd[:1]} is {kind}; pixels are counted by an int (see //)"
 
 
 class Told(nn.Conv1d):
@@ -284,6 +287,9 @@ def check_transposed_conv(try_transposed_conv, x, weight, *how):
         words = "here x and weight require a gradient: add up under torch.no_grad()"
         raise AssertionError(f"raised RuntimeError: {error} {words}") from None
     check_rules(names, spoilt, "*conv_transpose*", "convolution")
+    nothing = isinstance(y, torch.Tensor) and y.shape[2:] == (0, 0) and padding == 0
+    words = "the result has no pixel: where padding is 0, the slice padding:-padding is empty"
+    assert not nothing, words
     x, weight = x.detach(), weight.detach()
     right = F.conv_transpose2d(x, weight, stride=stride, padding=padding)
     bare = F.conv_transpose2d(x, weight, stride=stride)

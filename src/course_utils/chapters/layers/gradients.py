@@ -46,6 +46,8 @@ def check_states(
     name = what.partition("(")[0]
     if name in LIBRARY:
         check_gradients(try_gradients, name, arguments, what)
+        for which, more in _with_zeros(name, arguments):
+            check_gradients(try_gradients, name, more, f"{what}, where {which} is all zeros")
         for more in _blind(*arguments) if name == "attention" else ():
             check_gradients(try_gradients, name, more, f"{what}, where a query sees nothing")
 
@@ -120,6 +122,15 @@ def gradients_of(
     return dict(zip(wanted, gradients, strict=True))
 
 
+def _with_zeros(exercise: str, arguments: tuple) -> Iterator[tuple[str, tuple]]:
+    """The arguments with zeros in one that often holds them: zeros get gradients as well."""
+    names = [*signature(LIBRARY[exercise]).parameters]
+    for n, (name, value) in enumerate(zip(names, arguments, strict=False)):
+        if name in OFTEN_ZEROS.get(exercise, ()):
+            zeros = tree_map(torch.zeros_like, value)
+            yield name, (*arguments[:n], zeros, *arguments[n + 1 :])
+
+
 def _blind(q: Tensor, k: Tensor, v: Tensor, mask: Tensor, causal: bool) -> Iterator[tuple]:
     """The arguments of attention with masks, boolean and floating, that leave a query nothing."""
     mask = mask.expand(*q.shape[:-1], k.shape[-2]).clone()
@@ -149,6 +160,11 @@ def _weights(y: Tensor) -> Tensor:
 
 
 KEPT = ("running_mean", "running_var")  # buffers, which ask for no gradient
+OFTEN_ZEROS = {
+    "linear_by_hand": ("x", "bias"),
+    "batch_norm": ("bias",),
+    "rnn_by_hand": ("x", "state", "b_ih", "b_hh"),
+}
 
 
 def _pooling(x: Tensor, k: int) -> tuple:

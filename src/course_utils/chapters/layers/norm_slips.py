@@ -117,7 +117,8 @@ def memory_slips(x, mean, var, training, momentum):
         unbiased = x.var((0, 2, 3)) if old is var else new
         found[words] = torch.lerp(old, unbiased, 0.1)
         found["training updates the running statistics; this is the old value"] = old
-        found["mix the batch's value with the old one; this is the batch's alone"] = new
+        if momentum < 1:  # at 1 the batch's alone is right
+            found["mix the batch's value with the old one; this is the batch's alone"] = new
     if training:
         words = "the running variance takes the unbiased one: divided by n - 1"
         slips[1][words] = torch.lerp(var, batch[1], momentum)
