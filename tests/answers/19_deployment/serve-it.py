@@ -1165,3 +1165,116 @@ def serve_it(detect, most_bytes, most_pixels):
         return await run_in_threadpool(look, bytes(content))
 
     return app
+
+
+# %% wrong="one buffer, emptied at each request" says=["a body in two parts, another request in between", "keep what belongs to a request in names of its own function"]
+def serve_it(detect: Callable, most_bytes: int, most_pixels: int) -> FastAPI:
+    app = FastAPI()
+    content = bytearray()  # one allocation for all requests
+
+    @app.get("/health")
+    async def health():
+        return {"status": "ok"}
+
+    def work(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+        except Exception as error:
+            raise HTTPException(400, f"not a JPEG or PNG file: {error}") from error
+        if picture.width * picture.height > most_pixels:
+            raise HTTPException(413, f"more than {most_pixels} pixels")
+        try:
+            picture = picture.convert("RGB")
+        except Exception as error:
+            raise HTTPException(400, f"a damaged file: {error}") from error
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, str(error)) from error
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        content.clear()
+        async for part in request.stream():
+            content.extend(part)
+            if len(content) > most_bytes:
+                raise HTTPException(413, f"more than {most_bytes} bytes")
+        return await run_in_threadpool(work, bytes(content))
+
+    return app
+
+
+# %% wrong="RGB pictures stay lazy" breaks="(empty, text, a GIF, cut, damaged)" says=["a PNG cut in half: status 500, expected 400: decode it inside the `try`"]
+def serve_it(detect: Callable, most_bytes: int, most_pixels: int) -> FastAPI:
+    app = FastAPI()
+
+    @app.get("/health")
+    async def health():
+        return {"status": "ok"}
+
+    def work(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+        except Exception as error:
+            raise HTTPException(400, f"not a JPEG or PNG file: {error}") from error
+        if picture.width * picture.height > most_pixels:
+            raise HTTPException(413, f"more than {most_pixels} pixels")
+        try:
+            if picture.mode != "RGB":
+                picture = picture.convert("RGB")
+        except Exception as error:
+            raise HTTPException(400, f"a damaged file: {error}") from error
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, str(error)) from error
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        content = bytearray()
+        async for part in request.stream():
+            content += part
+            if len(content) > most_bytes:
+                raise HTTPException(413, f"more than {most_bytes} bytes")
+        return await run_in_threadpool(work, bytes(content))
+
+    return app
+
+
+# %% wrong="one counter for all requests" breaks="the body is longer than `most_bytes`" says=["a body in two parts, another request in between: status 413"]
+def serve_it(detect: Callable, most_bytes: int, most_pixels: int) -> FastAPI:
+    app = FastAPI()
+    size = 0
+
+    @app.get("/health")
+    async def health():
+        return {"status": "ok"}
+
+    def work(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+        except Exception as error:
+            raise HTTPException(400, f"not a JPEG or PNG file: {error}") from error
+        if picture.width * picture.height > most_pixels:
+            raise HTTPException(413, f"more than {most_pixels} pixels")
+        try:
+            picture = picture.convert("RGB")
+        except Exception as error:
+            raise HTTPException(400, f"a damaged file: {error}") from error
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, str(error)) from error
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        nonlocal size
+        size, content = 0, bytearray()
+        async for part in request.stream():
+            content.extend(part)
+            size += len(part)
+            if size > most_bytes:
+                raise HTTPException(413, f"more than {most_bytes} bytes")
+        return await run_in_threadpool(work, bytes(content))
+
+    return app

@@ -168,6 +168,8 @@ def check_load(result: Any, due: torch.Tensor, sent: torch.Tensor, done: torch.T
     single = due.float(), done.float()
     coarse = truth(*single) if single[1].max() > single[0].min() else right
     different = (done - due).unique()
+    moments = torch.arange(0, min(period, 100), 0.001) + 0.0005
+    by_moments = ((due[:, None] <= moments) & (moments < done[:, None])).sum(0).double()
     ordered, total = (done - due).sort().values, (done - due).sum().item()
     slips = {
         "throughput": {
@@ -224,6 +226,8 @@ def check_load(result: Any, due: torch.Tensor, sent: torch.Tensor, done: torch.T
             ((due[:, None] >= due) & (due[:, None] < done)).sum(1).double().mean().item(),
             "that divides by the time until the last was due; it ends with the last answer":
             total / max((due.max() - due.min()).item(), 1e-9),
+            "that is counted at moments a thousandth apart, from 0 on; requests may be due at any "
+            "time, for microseconds: add up how long each one waits": by_moments.mean().item(),
             "that is the most at any moment, not the average": float(
                 max(int(((due <= moment) & (moment < done)).sum()) for moment in due)
             ),

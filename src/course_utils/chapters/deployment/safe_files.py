@@ -194,6 +194,12 @@ def bad_files() -> dict[str, tuple[bytes, dict, str]]:
     found: dict[str, tuple[bytes, dict, str]] = {
         name: (content, WANTED, words) for name, (content, words) in files.items()
     }
+    places = {"one": (0, 8), "two": (4, 12), "three": (16, 24)}
+    balanced = {name: entry("F32", [2], *place) for name, place in places.items()}
+    found["a number in two tensors, and another one in none"] = (
+        pack(balanced, NUMBERS[:24]), {name: ((2,), torch.float32) for name in places},
+        "their lengths add up to the file's, and yet two overlap",
+    )  # fmt: skip
     found["an infinite float16"] = (half, {"half": OTHERS["half"]}, why)
     found["bfloat16 where float16 is wanted"] = (
         pack({"half": entry("BF16", [3], 0, 6)}, bytes(6)), {"half": OTHERS["half"]},

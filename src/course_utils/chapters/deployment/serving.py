@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +84,9 @@ class WebServer:
         """The last line of its log."""
         return last_line(self._log)
 
-    def ask(self, path: str = "/health", content: bytes | None = None) -> tuple[int, Any]:
+    def ask(
+        self, path: str = "/health", content: bytes | Iterator[bytes] | None = None
+    ) -> tuple[int, Any]:
         """One request, GET or, with a body, POST: the status, and the JSON or text that came."""
         import httpx
 

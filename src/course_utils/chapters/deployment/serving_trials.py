@@ -9,7 +9,7 @@ import random
 import socket
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -190,6 +190,7 @@ def _send_all(server: WebServer, most_bytes: int, most_pixels: int) -> dict[str,
         promise = both.submit(endless, server, most_bytes + 1, 1000 * most_bytes)
         said["a body in chunks, too long, without an end"] = [chunks.result(), ""]
         said["a body that promises 1000 times most_bytes"] = [promise.result(), ""]
+    said["a body in two parts, another request in between"] = _in_between(server, most_bytes)
     before = server.peak_bytes()
     said["a bomb"] = [*_ask(server, "/detect", bomb(9000, 9000)), server.peak_bytes() - before]
     with ThreadPoolExecutor(2) as both:
@@ -203,7 +204,24 @@ def _send_all(server: WebServer, most_bytes: int, most_pixels: int) -> dict[str,
     return said
 
 
-def _ask(server: WebServer, path: str, body: bytes | None = None) -> list:
+def _in_between(server: WebServer, most_bytes: int) -> list:
+    """What a request is answered if another one comes whole while its body does.
+
+    Behind the pictures are zeros: half of one body and the other are more bytes than are allowed.
+    """
+    sizes = zip(TWO_COLOURS, (most_bytes * 6 // 10, most_bytes * 8 // 10), strict=True)
+    one, other = (file_of("RGB", (20, 10), colour=c).ljust(size, b"\0") for c, size in sizes)
+
+    def parts() -> Iterator[bytes]:
+        yield one[: len(one) // 2]
+        time.sleep(CHUNK_SECONDS)
+        _ask(server, "/detect", other)
+        yield one[len(one) // 2 :]
+
+    return _ask(server, "/detect", parts())
+
+
+def _ask(server: WebServer, path: str, body: bytes | Iterator[bytes] | None = None) -> list:
     try:
         status, answer = server.ask(path, body)
     except Exception as error:
@@ -234,6 +252,13 @@ def check_case(name: str, said: dict[str, Any], most_bytes: int, most_pixels: in
         assert [tuple(one[1].get("pixel", ())) for one in got] == TWO_COLOURS, (
             "one was answered with the other's picture: keep what belongs to a request in names "
             "of its own function"
+        )
+    elif "in between" in name:
+        pixel = got[1].get("pixel", ()) if isinstance(got[1], dict) else ()
+        own = got[0] == 200 and tuple(pixel) == TWO_COLOURS[0]
+        assert own, (
+            f"status {got[0]}, and it isn't the answer for its own picture: the other one came "
+            "while its body was read; keep what belongs to a request in names of its own function"
         )
     elif name == "a bomb":
         assert got[0] == 413, (
@@ -272,6 +297,8 @@ def _check_answer(name: str, got: list, body: bytes, status: int) -> None:
         reason = ": is POST /detect served?"
     elif got[0] == 422 and "cut short" in name:
         reason = f": it wasn't `detect` that raised this ValueError, but Pillow, {moment}"
+    elif got[0] == 500 and "cut in half" in name:
+        reason = ": decode it inside the `try`: to open reads no more than the file's head"
     elif got[0] == 500 and "cut short" in name:
         reason = f": {moment} Pillow raises a ValueError, not an OSError"
     elif got[0] == 500 and "behind" in name:
