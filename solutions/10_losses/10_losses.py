@@ -2026,8 +2026,8 @@ show(
 # frozen (`requires_grad` is `True`).
 #
 # - A parameter that is used twice counts once. Modules may be nested.
-# - Return a tensor of shape (), float64 if they are, through which a gradient flows to them; where
-#   there are none, a zero.
+# - Return a tensor of shape (), float64 if they are, through which a gradient flows to them, even
+#   where `l1` and `l2` are 0; where there are no such parameters, a zero.
 # - Leave the model as it is, its `.grad` and its mode (train or eval) too.
 #
 # **`shrink(weight, step)`** is the proximal step: soft thresholding, in a new tensor of the same
@@ -2085,6 +2085,8 @@ with every_case() as case:
         for l1, l2 in ((0.1, 0.01), (0.0, 0.5), (0.2, 0.0)):
             with case(f"model {kind!r}"):
                 check_case(kind, l1, l2)
+    with case("model 'linear', both are 0"):
+        check_case("linear", 0.0, 0.0)
 ### BEGIN HIDDEN TESTS
 for kind in ("linear", "nested", "tied", "frozen", "embedding and bilinear", "vectors only"):
     for l1, l2 in ((1e-3, 3.0), (0.0, 0.0)):
@@ -2300,7 +2302,7 @@ def try_custom_loss(logits: torch.Tensor, target: torch.Tensor, *options) -> dic
     found = {}
     for name, call in calls.items():
         leaf = logits.detach().clone().requires_grad_()
-        found[name] = list(value_and_gradient(call(leaf, target), [leaf], f"the {name}"))
+        found[name] = list(value_and_gradient(call(leaf * 1, target), [leaf], f"the {name}"))
     options = [part.double() if isinstance(part, torch.Tensor) else part for part in options]
     fine = logits.detach().double().clamp(-5, 5).requires_grad_(), target
     module.double()
@@ -2355,13 +2357,13 @@ with every_case() as case:
         ("three classes, q = 0.4", z.repeat(1, 2)[:, :3], 2 - y, None, 0.4),
         ("float64", z.to(torch.float64) / 3, y, w.double() + 0.1, 0.3),
         ("scores up to 1000", 500 * z, y, None, 0.5),
-        ("scores up to 1000, a small q", 500 * z, y, w, 0.02),
+        ("scores up to 1000, a small q", 500 * z, y, w / 1e6, 0.02),
         ("twelve classes", z.repeat(1, 6), 11 - y, None, 0.6),
         ("weight and q left out", z, y),
     ):
         with case(name):
             check_generalised(try_custom_loss, *args)
-check_states(custom_loss, z, y, w, 0.7, what="custom_loss(logits, target, weight, 0.7)")
+check_states(lambda z, y, w: custom_loss(z, y, w.detach(), 0.7), z, y, w, what="custom_loss(…)")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(0)
 for classes, q, dtype in ((4, 0.3, torch.float32), (6, 0.1, torch.float64)):

@@ -746,3 +746,22 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
         soft, below = F.one_hot(target, classes), w[target].sum()
     soft = (1 - label_smoothing) * soft + label_smoothing / classes
     return -(soft * w * logits.log_softmax(dim=1)).sum() / below
+
+
+# %% wrong="the ignored class has the weight 0" says=["1 of 18 cases fail", "ignore_index leaves rows out; in the others smoothing gives to that class, too"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    classes = logits.shape[1]
+    w = torch.ones_like(logits[0]) if weight is None else weight
+    log_p = logits.log_softmax(dim=1)
+    if target.is_floating_point():
+        soft, below = target, len(logits)
+    else:
+        # an ignored class is a class of weight 0
+        if 0 <= ignore_index < classes:
+            w = w.clone()
+            w[ignore_index] = 0.0
+        keep = target != ignore_index
+        log_p, target = log_p[keep], target[keep]
+        soft, below = F.one_hot(target, classes), w[target].sum()
+    soft = (1 - label_smoothing) * soft + label_smoothing / classes
+    return -(soft * w * log_p).sum() / below

@@ -1006,3 +1006,30 @@ it_changes = {
     "threshold moved, mean probability": False,
     "threshold moved, recall": True,
 }
+
+
+# %% wrong="the mean of each kind, times its share" says=["a mean over nothing is nan: there may be no target of a kind"]
+def imbalance(logits, target, pos_weight=1.0, gamma=0.0):
+    ill = target == 1
+    share = ill.to(logits.dtype).mean()
+
+    def mean_price(z):
+        return (-F.logsigmoid(z) * torch.sigmoid(-z) ** gamma).mean()
+
+    return pos_weight * share * mean_price(logits[ill]) + (1 - share) * mean_price(-logits[~ill])
+
+
+def recalibrate(logits, pos_weight):
+    return (logits - math.log(pos_weight)).sigmoid()
+
+
+it_changes = {
+    "weighted, mean probability": True,
+    "weighted, recall": True,
+    "resampled, mean probability": True,
+    "resampled, recall": True,
+    "focal, mean probability": True,
+    "focal, recall": False,
+    "threshold moved, mean probability": False,
+    "threshold moved, recall": True,
+}

@@ -996,3 +996,23 @@ def info_nce(first, second, temperature):
     a, b = F.normalize(first, dim=1), F.normalize(second, dim=1)
     scores = a @ b.T / max(temperature, 0.011)
     return F.cross_entropy(scores, torch.arange(len(first), device=first.device))
+
+
+# %% wrong="lengths without a gradient" says=["a row's length has a gradient, too: is it detached?"]
+def metric_losses(embeddings, labels, margin):
+    distance = torch.cdist(embeddings, embeddings)
+    same = labels[:, None] == labels
+    own = same & ~torch.eye(len(labels), dtype=torch.bool, device=labels.device)
+    farthest = distance.masked_fill(~own, -torch.inf).amax(dim=1)
+    nearest = distance.masked_fill(same, torch.inf).amin(dim=1)
+    keep = own.any(dim=1) & (~same).any(dim=1)
+    if not keep.any():
+        return embeddings.sum() * 0
+    return (farthest[keep] - nearest[keep] + margin).clamp(min=0).mean()
+
+
+def info_nce(first, second, temperature):
+    with torch.no_grad():
+        scale = 1 / (first.norm(dim=1)[:, None] * second.norm(dim=1))
+    scores = first @ second.T * scale / temperature
+    return (scores.logsumexp(dim=1) - scores.diagonal()).mean()

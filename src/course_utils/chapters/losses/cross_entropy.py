@@ -155,5 +155,10 @@ def _cross_entropy_slips(logits: Tensor, target: Tensor, options: dict, right: T
         spread = (1 - smooth) * F.one_hot(target[kept], classes) + smooth / classes
         words = "below the fraction bar stand the weights of the targets, not smoothed"
         slips[words] = total / (spread * weight).sum()
+    if smooth and 0 <= (named := options.get("ignore_index", -100)) < classes:
+        share = torch.ones_like(logits[0]) if weight is None else weight
+        missing = -(logits[kept].log_softmax(dim=1)[:, named] * share[named]).sum()
+        words = "ignore_index leaves rows out; in the others smoothing gives to that class, too"
+        slips[words] = right - missing * smooth / classes / below
     slips["ignored rows don't count"] = loss(target=target.clamp(0, classes - 1), ignore_index=-1)
     return slips

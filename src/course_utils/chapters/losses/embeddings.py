@@ -201,10 +201,15 @@ def check_info_nce(found: tuple, first: Tensor, second: Tensor, temperature: flo
     otherwise = "" if loss.isfinite() else words
     check_number(loss, right.detach(), "info_nce", slips, dtype=first.dtype, otherwise=otherwise)
     slopes = torch.autograd.grad(right, leaves)
-    for name, mine, slope in zip(("first", "second"), gradients, slopes, strict=True):
+    a, b = (leaf / leaf.detach().norm(dim=1, keepdim=True) for leaf in leaves)
+    fixed = F.cross_entropy(a @ b.T / temperature, torch.arange(len(a), device=a.device))
+    fixed = torch.autograd.grad(fixed, leaves)
+    for name, mine, slope, cut in zip(("first", "second"), gradients, slopes, fixed, strict=True):
         what = f"info_nce's gradient by {name}"
         lost = slope.abs().max() > 1e-3 and not mine.any()
         assert not lost, f"{what} is 0: is {name} detached?"
+        lost = torch.allclose(mine, cut, 1e-3, 1e-4) and not torch.allclose(slope, cut, 1e-3, 1e-4)
+        assert not lost, f"{what}: a row's length has a gradient, too: is it detached?"
         check_close(mine, slope, what, rtol=1e-3, atol=1e-4)
 
 

@@ -196,6 +196,9 @@ def check_penalty(found: tuple, model: nn.Module, l1: float, l2: float) -> None:
     endless = [name for name, gradient in gradients.items() if not gradient.isfinite().all()]
     words = "a weight is 0 there, where the slope of a square root is infinite; take abs, or square"
     assert not endless, f"the gradient of {', '.join(endless)} has a nan: {words}"
+    if not (l1 or l2) and any(p.dim() > 1 and p.requires_grad for p in model.parameters()):
+        words = "l1 and l2 are 0, and no gradient flows: a term times 0 keeps its graph"
+        assert gradients, words
     moved = sorted(name for name, gradient in gradients.items() if gradient.any())
     words = f"a gradient flows to {moved}, expected {sorted(slopes)}: detach, .data or no_grad?"
     assert moved == sorted(slopes), words
@@ -312,7 +315,7 @@ def generalised_truth(
     others = -torch.expm1(0.9 * log_p) / 0.9
     floors = [-float(k) for k in (*range(5, 31), *range(40, 105, 5), 87, 88, 104)]
     cut = [mean(-torch.expm1(q * log_p.clamp(min=floor)) / q) for floor in floors]
-    p, small = log_p.detach().exp(), [10.0**-k for k in range(3, 46)]
+    p, small = log_p.detach().exp(), [2.0**-126, *(10.0**-k for k in range(3, 46))]
     kept_off = [mean((1 - p.clamp(min=least) ** q) / q) for least in [0.0, *small]]
     kept_off += [mean((1 - (p + added) ** q) / q) for added in small]
     slips = {

@@ -38,7 +38,9 @@ def imbalance_truth(
         "gamma has no effect": -(log_p * weights).mean(),
         "gamma is an argument, and isn't always 2": -(wrong**2 * log_p * weights).mean(),
         "pos_weight has no effect": -(wrong**gamma * log_p).mean(),
-        "the log of a probability of 0, or inf times 0: stay with logits": math.nan,
+        "the log of a probability of 0, or inf times 0: stay with logits"
+        if logits.abs().max() > 100
+        else "a mean over nothing is nan: there may be no target of a kind": math.nan,
         "p comes from the weighted price: p has no weight in it": (
             -((1 - (weights * log_p).exp()) ** gamma) * log_p * weights
         ).mean(),
