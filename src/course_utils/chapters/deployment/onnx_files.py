@@ -315,8 +315,8 @@ def _check_number(got: float, right: float, what: str, slips: list[tuple[str, fl
     near = lambda one: abs(got - one) <= 0.02 * abs(one) + 1e-9  # noqa: E731
     if near(right):
         return
-    for words, wrong in slips:
-        assert not near(wrong), f"{what}: {words}"
+    words = dict.fromkeys(words for words, wrong in slips if near(wrong))
+    assert not words, f"{what}: {', or '.join(words)}"
     raise AssertionError(
         f"{what} is {got:.3g}, which isn't the largest absolute difference on the rows of x"
     )
