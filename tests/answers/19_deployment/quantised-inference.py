@@ -541,7 +541,7 @@ def quantised_inference(x, weight, bias, low, high):
     return total, total * scale * step + bias
 
 
-# %% wrong="result in a buffer" says=["its result changed when it was called again"]
+# %% wrong="result in a buffer" says=["which had other numbers the first time changes the result of the first time"]
 KEPT = {}
 
 

@@ -156,12 +156,6 @@ def check_other_states(quantised_inference: Callable) -> None:
     """Whether the layer gives the same in states in which a slip doesn't count on it."""
     what, without = "quantised_inference(x, …)", ("old_gradient", "inside_a_graph")
     check_states(quantised_inference, *layer("in range"), what=what, but=without)
-    first = quantised_inference(*layer("in range"))
-    kept = [one.clone() for one in first]
-    quantised_inference(*layer("beyond low and high"))
-    same = all(torch.equal(now, was) for now, was in zip(first, kept, strict=True))
-    words = "its result changed when it was called again, with other numbers: make each anew"
-    assert same, f"{what}: {words}"
 
 
 @ends_in_notebook
