@@ -924,7 +924,7 @@ def collate_boxes(items):
     return {"images": out, "sizes": sizes, "boxes": padded, "mask": mask}
 
 
-# %% wrong="one buffer for all batches of a shape" says=["its result changed when it was called again"]
+# %% wrong="one buffer for all batches of a shape" says=["which had other numbers the first time changes the result of the first time"]
 BUFFERS = {}
 
 
