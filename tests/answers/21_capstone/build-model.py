@@ -456,7 +456,7 @@ def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
     return nn.Sequential(*layers, head)
 
 
-# %% wrong="float32 inside" breaks="it works after `.double()`" says=["in float64 is torch.float32"]
+# %% wrong="float32 inside" breaks="it works after `.double()`" says=["after a call in float32 is torch.float32"]
 import torch
 import torch.nn as nn
 
@@ -1163,5 +1163,49 @@ def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
         block(2 * width, 4 * width, 2),
         block(4 * width, 4 * width),
         block(4 * width, 4 * width, dilation=2),
+        last,
+    )
+
+
+
+# %% wrong="a fixed kernel that is a plain attribute" says=["it is no parameter and no buffer"]
+import math
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Smooth(nn.Module):
+    """A fixed blur, so that the strides don't alias."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        line = torch.tensor([1.0, 2.0, 1.0]) / 4
+        self.kernel = (line[:, None] * line).expand(channels, 1, 3, 3).contiguous()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        kernel = self.kernel.to(x.device)
+        return F.conv2d(x, kernel, padding=1, groups=len(kernel))
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    last = nn.Conv2d(4 * width, 8, 1)
+    nn.init.zeros_(last.weight)
+    nn.init.zeros_(last.bias)
+    with torch.no_grad():
+        last.bias[0] = math.log(prior / (1 - prior))
+    return nn.Sequential(
+        Smooth(3),
+        nn.Conv2d(3, width, 3, stride=2, padding=1),
+        nn.SiLU(),
+        nn.Conv2d(width, 2 * width, 3, stride=2, padding=1),
+        nn.SiLU(),
+        nn.Conv2d(2 * width, 4 * width, 3, stride=2, padding=1),
+        nn.SiLU(),
+        nn.Conv2d(4 * width, 4 * width, 3, padding=1),
+        nn.SiLU(),
+        nn.Conv2d(4 * width, 4 * width, 3, padding=1),
+        nn.SiLU(),
         last,
     )

@@ -3965,3 +3965,107 @@ def fit(
         return done
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+
+# %% right="objects gathered from the ranks, and autograd.grad"
+import io
+import os
+import signal
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+
+
+class Ranks:
+    def __init__(self) -> None:
+        self.many = dist.is_available() and dist.is_initialized()
+        self.rank = dist.get_rank() if self.many else 0
+        self.size = dist.get_world_size() if self.many else 1
+
+    def all(self, thing: object) -> list:
+        """What each rank has, by rank."""
+        if not self.many:
+            return [thing]
+        things = [None] * self.size
+        dist.all_gather_object(things, thing)
+        return things
+
+
+@contextmanager
+def noted(number: int):
+    asked: list[int] = []
+    before = signal.getsignal(number)
+    try:
+        signal.signal(number, lambda got, frame: asked.append(got))
+        yield asked
+    finally:
+        signal.signal(number, signal.SIG_DFL if before is None else before)
+
+
+def keep(file: Path, content: dict) -> None:
+    memory = io.BytesIO()
+    torch.save(content, memory)
+    beside = file.parent / f".{file.name}.{os.getpid()}"
+    try:
+        with open(beside, "wb") as out:
+            out.write(memory.getvalue())
+            out.flush()
+            os.fsync(out.fileno())
+        os.replace(beside, file)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def fit(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    loss: Callable,
+    batch: Callable,
+    steps: int,
+    file: str | Path,
+    every: int = 50,
+) -> int:
+    file, ranks = Path(file), Ranks()
+    with noted(signal.SIGTERM) as asked:
+        done = 0
+        if file.exists():
+            kept = torch.load(file, map_location="cpu")
+            model.load_state_dict(kept["model"])
+            optimizer.load_state_dict(kept["optimizer"])
+            done = int(kept["step"])
+        tensors = [*model.parameters(), *model.buffers()]
+        firsts = ranks.all([t.detach().cpu() for t in tensors] if ranks.rank == 0 else None)[0]
+        if ranks.rank > 0:
+            with torch.no_grad():
+                for tensor, first in zip(tensors, firsts, strict=True):
+                    tensor.copy_(first)
+        while done < steps:
+            torch.manual_seed(done * ranks.size + ranks.rank)
+            x, y = batch(done, ranks.rank, ranks.size)
+            model.train()
+            for parameter in model.parameters():
+                parameter.grad = None
+            free = [p for p in model.parameters() if p.requires_grad]
+            with torch.enable_grad():
+                mine = torch.autograd.grad(loss(model(x), y), free, allow_unused=True)
+            table = ranks.all([None if g is None else g.cpu() for g in mine])
+            for parameter, *parts in zip(free, *table, strict=True):
+                if parts[0] is not None:
+                    mean = sum(parts[1:], parts[0]) / ranks.size
+                    parameter.grad = mean.to(parameter.device)
+            optimizer.step()
+            done += 1
+            stop = any(ranks.all(len(asked) > 0))
+            if ranks.rank == 0 and (stop or done == steps or done % every == 0):
+                states = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
+                keep(file, {"step": done} | states)
+            if stop:
+                break
+        ranks.all(None)
+        return done

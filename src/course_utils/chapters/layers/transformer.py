@@ -37,6 +37,11 @@ def run_tiny_transformer(tiny_transformer, ids: torch.Tensor, weights: dict, hea
         same = told[0].shape == earlier.shape and torch.equal(told[0], earlier)
         words = "the scores are those of an earlier call with other weights: are weights kept?"
         assert not same, words
+        if not told[3]:
+            blocks = {name: w / 2 if "layers" in name else w for name, w in weights.items()}
+            other = tiny_transformer(ids, blocks, heads)
+            words = "other weights in the blocks give the same scores: are they kept between calls?"
+            assert not torch.equal(told[0], other), words
     leaves = {name: weight.detach().clone().requires_grad_() for name, weight in weights.items()}
     scores, gradients = None, None
     if not told[3]:

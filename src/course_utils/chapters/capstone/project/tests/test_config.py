@@ -318,5 +318,6 @@ def test_a_negative_number_and_an_empty_text():
     except AssertionError as error:
         raise AssertionError(f"-2 is a number and '' a text, not options. {error}") from None
     found = result["count"], result["ratio"], result["name"]
-    assert found == (-2, -0.5, ""), f"the words {words} gave {found}"
+    why = "what is given counts, also where it is empty or 0"
+    assert found == (-2, -0.5, ""), f"the words {words} gave {found}: {why}"
     assert read(["--ratio", "inf"])["ratio"] == float("inf"), "infinity is a float as well"

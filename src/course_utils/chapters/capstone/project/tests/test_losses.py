@@ -24,7 +24,12 @@ def losses(output, target, dtype=torch.float32):
     before = output.detach().clone(), target.clone()
     asked = output.requires_grad, target.requires_grad
     written = output._version, target._version
-    result = detection_loss(output, target)
+    try:
+        result = detection_loss(output, target)
+    except IndexError as error:
+        n = int((target[:, 0] == 1).sum())
+        words = f"{n} cells have an object. A list of one cell is a list, too; squeeze() undoes it"
+        raise AssertionError(f"raised IndexError, {error}; {words}") from None
     same = (output._version, target._version) == written
     assert same, "output or target was written into: the arguments stay as they are"
     a_tensor(result, (3,), dtype, "the losses")

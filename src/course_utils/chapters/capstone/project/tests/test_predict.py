@@ -283,6 +283,13 @@ def test_other_weights():
     model.later = nn.Parameter(torch.zeros(1, dtype=torch.float64))
     find(model, an_image())
     assert model.got[0].dtype == torch.float32, "the first parameter counts, also if it is frozen"
+    first, model = nn.Identity(), Fixed((3, 3, 1, 0.9))
+    first.register_buffer("seen", torch.zeros(1, dtype=torch.float64))
+    try:
+        find_shapes(nn.Sequential(first, model), an_image())
+    except AssertionError as error:
+        why = "the network's state dict begins with a buffer, which is no parameter"
+        raise AssertionError(f"{why}: {error}") from None
 
 
 def test_the_image_stays():
