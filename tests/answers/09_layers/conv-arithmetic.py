@@ -480,7 +480,7 @@ def conv_arithmetic(layers, size):
     return out
 
 
-# %% wrong="floats in the list" breaks="each an `int`" says=["the sizes: [24.0] is a float; pixels are counted by an int"]
+# %% wrong="floats in the list" breaks="each an `int`" says=["the sizes: [24.0] has the type float; pixels are counted by an int"]
 def conv_arithmetic(layers, size):
     out = []
     for layer in layers:

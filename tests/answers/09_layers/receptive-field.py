@@ -411,7 +411,7 @@ def footprint(model, size):
     return seen[-1] - seen[0] + 1
 
 
-# %% wrong="a float" says=["is a float; pixels are counted by an int"]
+# %% wrong="a float" says=["has the type float; pixels are counted by an int"]
 def receptive_field(layers):
     field, jump = 1, 1
     for k, s, d in layers:
@@ -468,7 +468,7 @@ def footprint(model, size):
     return int(seen[-1] - seen[0]) + 1
 
 
-# %% wrong="a product of strides as a float" breaks="each an `int`" says=["field and jump: [2.0] is a float"]
+# %% wrong="a product of strides as a float" breaks="each an `int`" says=["field and jump: [2.0] has the type float"]
 def receptive_field(layers):
     import math
 
@@ -659,7 +659,7 @@ def footprint(model, size):
     return int(seen.max() - seen.min()) + 1
 
 
-# %% wrong="a product of NumPy's" breaks="each an `int`" says=["is a int64 of NumPy; pixels are counted by an int"]
+# %% wrong="a product of NumPy's" breaks="each an `int`" says=["has the type int64 of NumPy; pixels are counted by an int"]
 import numpy as np
 
 

@@ -125,9 +125,9 @@ def check_conv_arithmetic(try_conv_arithmetic, layers, size, because=""):
 def check_whole(numbers, what: str) -> None:
     """Refuse a number that is no ``int``, such as 12.0 or NumPy's int64: pixels are counted."""
     odd = [number for number in numbers if not isinstance(number, int)]
-    kind = f"a {type(odd[0]).__name__}" if odd else ""
+    kind = f"type {type(odd[0]).__name__}" if odd else ""
     kind += " of NumPy" if odd and isinstance(odd[0], np.generic) else ""
-    assert not odd, f"{what}: {odd[:1]} is {kind}; pixels are counted by an int (see //)"
+    assert not odd, f"{what}: {odd[:1]} has the {kind}; pixels are counted by an int (see //)"
 
 
 class Told(nn.Conv1d):
