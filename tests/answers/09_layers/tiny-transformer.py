@@ -1398,7 +1398,6 @@ def tiny_transformer(ids, weights, heads):
     return norm(x, "encoder.norm") @ weights["token.weight"].t()
 
 
-
 # %% wrong="the blocks' weights of the first call" says=["are they kept between calls?"]
 seen_blocks = {}  # the blocks' weights by number, picked from the names once
 

@@ -1167,7 +1167,6 @@ def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
     )
 
 
-
 # %% wrong="a fixed kernel that is a plain attribute" says=["it is no parameter and no buffer"]
 import math
 

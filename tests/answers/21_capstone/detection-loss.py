@@ -757,7 +757,6 @@ def detection_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     return torch.stack([there, kind, box]) / count
 
 
-
 # %% wrong="squeeze() takes the list away from a single place" says=["A list of one cell is a list, too"]
 import torch
 import torch.nn.functional as F

@@ -1764,7 +1764,6 @@ def evaluate(
     }
 
 
-
 # %% wrong="a taken shape loses its label, in float64 the caller's" says=["found and true may be float64 tensors: found or true was changed"]
 import torch
 from torchvision.ops import box_iou
@@ -1806,7 +1805,6 @@ def evaluate(
         "low": low,
         "high": high,
     }
-
 
 
 # %% wrong="float64 tensors in the caller's lists" says=["it holds other tensors"]

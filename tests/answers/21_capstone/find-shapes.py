@@ -1462,7 +1462,6 @@ def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
     return shapes
 
 
-
 # %% wrong="the dtype of the state dict's first entry" says=["begins with a buffer, which is no parameter"]
 import torch
 import torch.nn as nn

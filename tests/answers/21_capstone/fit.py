@@ -3967,7 +3967,6 @@ def fit(
         signal.signal(signal.SIGTERM, before)
 
 
-
 # %% right="objects gathered from the ranks, and autograd.grad"
 import io
 import os
