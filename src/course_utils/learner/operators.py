@@ -133,19 +133,22 @@ class forbid_copies(OperatorMode):
 
     Args:
         up_to: new storages of at most this many bytes are let through (a sum needs one element).
+        because: words for the message, such as why a larger one is not needed.
 
     Raises:
         AssertionError: an operator made a larger storage; the message names it and its bytes.
     """
 
-    def __init__(self, up_to: int = 0) -> None:
+    def __init__(self, up_to: int = 0, because: str = "") -> None:
         super().__init__()
         self.largest = up_to
+        self.because = because
 
     def after(self, name: str, new_storages: list[int]) -> None:
         __tracebackhide__ = True
         for size in new_storages:
             if self.largest is not None and size > self.largest:
+                reason = f"; {self.because}" if self.because else ""
                 raise AssertionError(
-                    f"a copy was made: {name} allocated a new storage of {size} bytes"
+                    f"a copy was made: {name} allocated a new storage of {size} bytes{reason}"
                 )

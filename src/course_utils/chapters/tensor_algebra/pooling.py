@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-
 import torch
 import torch.nn.functional as F
 
 from course_utils.learner.operators import forbid_copies
 
 
-@contextmanager
-def small_storages(x: torch.Tensor):
+def small_storages(x: torch.Tensor) -> forbid_copies:
     """Refuse what is larger than x and the result: a matrix for each pixel, or wider numbers."""
     most = max(x.nbytes, len(x) * x.shape[1] ** 2 * x.element_size())
-    try:
-        with forbid_copies(up_to=most):
-            yield
-    except AssertionError as error:
-        if "a copy was made" not in str(error):
-            raise
-        words = "a matrix for each pixel is larger, and so is a copy in a wider dtype"
-        told = f"{error}; the larger of x and the result has {most}: {words}"
-        raise AssertionError(told) from None
+    words = "a matrix for each pixel is larger, and so is a copy in a wider dtype"
+    return forbid_copies(most, f"the larger of x and the result has {most}: {words}")
 
 
 def slip_of_pooling(result, x: torch.Tensor, because: str) -> str:
