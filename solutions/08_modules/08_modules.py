@@ -2411,23 +2411,24 @@ def replace_by_type(model: nn.Module, kind: type | tuple, make: Callable) -> nn.
 
 
 # %% nbgrader={"grade_id": "replace-by-type-check", "grade": true, "points": 4}
-small, nested, three = ("small", "BatchNorm2d"), ("nested", "ReLU"), "Block, Conv2d or Linear"
-hollow = ("hollow", "Sequential", True)
+small, three = ("small", "BatchNorm2d"), ("small", "Block, Conv2d or Linear")
+nested, both = ("nested", "ReLU"), ("nested", "ReLU or Tanh")
+hollow, filled = ("hollow", "Sequential"), ("hollow", "Sequential", "container")
 swaps = {
     "SmallNet, BatchNorm2d": small,
     "a model that is itself a ReLU": ("root", "ReLU"),
     "ReLUs in lists and dicts, one of them in three places, one in eval mode": nested,
-    "the same, replaced by containers of the old one": (*nested, True),
+    "the same, replaced by containers of the old one": (*nested, "container"),
     "the same, replaced by containers that are empty": (*nested, "empty"),
-    "ReLU and Tanh, replaced by containers that hold a new Tanh": ("nested", "ReLU or Tanh", True),
-    "SmallNet, (Block, Conv2d, Linear): the convolutions are inside blocks": ("small", three),
+    "ReLU and Tanh, replaced by containers that hold a new Tanh": (*both, "container"),
+    "SmallNet, (Block, Conv2d, Linear): the convolutions are inside blocks": three,
     "a Sequential that holds others": ("nested", "Sequential"),
     "Hardtanh, whose subclass ReLU6 is in the model": ("nested", "Hardtanh"),
-    "the same model twice, first for a kind that it lacks": (*nested, False, True),
-    "Sequentials that are empty": hollow[:2],
-    "the same, replaced by Sequentials of the old one: of the same type, but others": hollow,
-    "small, Block, Conv2d or Linear: make returns the old module itself": ("small", three, None),
-    "nested, ReLU: make returns the old module itself": (*nested, None),
+    "the same model twice, first for a kind that it lacks": (*nested, "wrapper", True),
+    "Sequentials that are empty": hollow,
+    "the same, replaced by Sequentials of the old one: of the same type, but others": filled,
+    "small, Block, Conv2d or Linear: make returns the old module itself": (*three, "itself"),
+    "nested, ReLU: make returns the old module itself": (*nested, "itself"),
 }
 with every_case() as case:
     for name, swap in swaps.items():
@@ -2435,7 +2436,7 @@ with every_case() as case:
             check_swap(*swap)
 ### BEGIN HIDDEN TESTS
 check_swap("small", "Hardtanh")
-check_swap(*small, True)
+check_swap(*small, "container")
 ### END HIDDEN TESTS
 
 # %% [markdown]

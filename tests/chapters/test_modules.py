@@ -34,17 +34,17 @@ def replaced(module, kind, make, done):
     return done[module]
 
 
-@pytest.mark.parametrize("container", [False, True])
+@pytest.mark.parametrize("by", ["wrapper", "container", "empty", "itself"])
 @pytest.mark.parametrize("kind", ["small", "nested", "root"])
 @pytest.mark.parametrize(
     "wanted", ["BatchNorm2d", "ReLU", "Block, Conv2d or Linear", "Linear", "Hardtanh"]
 )
-def test_the_rows_of_a_tree_are_those_of_the_tree_after_the_replacement(kind, wanted, container):
+def test_the_rows_of_a_tree_are_those_of_the_tree_after_the_replacement(kind, wanted, by):
     wanted = replacing._kinds(Net)[wanted]
-    rows = replacing._rows(replacing._old(Net, kind), wanted, container)
+    rows = replacing._rows(replacing._old(Net, kind), wanted, by)
 
     def make(old):
-        return nn.Sequential(old, nn.Tanh()) if container else replacing.Wrapped(old)
+        return replacing._replacement(old, by)
 
     new = replaced(replacing._old(Net, kind), wanted, make, {})
     after = list(new.named_modules(remove_duplicate=False))
@@ -55,7 +55,7 @@ def test_the_rows_of_a_tree_are_those_of_the_tree_after_the_replacement(kind, wa
 
 
 def test_a_kind_inside_its_own_kind_is_left_alone():
-    rows = replacing._rows(replacing._old(Net, "nested"), nn.Sequential, False)
+    rows = replacing._rows(replacing._old(Net, "nested"), nn.Sequential, "wrapper")
     assert [path for path, kind, _, _ in rows if kind == "Wrapped"] == [""]
 
 

@@ -58,19 +58,33 @@ def _due(module: nn.Module, kind: type | tuple) -> list[nn.Module]:
     return [found for child in module.children() for found in _due(child, kind)]
 
 
+def _replacement(old: nn.Module, by: str) -> nn.Module:
+    """What ``make`` gives for ``old``.
+
+    Args:
+        by: ``"wrapper"``, or ``"container"`` for a Sequential of ``old`` and a Tanh, ``"empty"``
+            for a Sequential that holds nothing, ``"itself"`` for ``old``.
+    """
+    if by == "itself":
+        return old
+    parts = () if by == "empty" else (old, nn.Tanh())
+    new = Wrapped(old) if by == "wrapper" else nn.Sequential(*parts)
+    new.register_forward_hook(lambda module, args, output: None)
+    return new
+
+
 def run_replace(
     replace_by_type: Callable,
     small_net: type[nn.Module],
     kind: str,
     wanted: str,
-    container: bool | str | None = False,
+    by: str = "wrapper",
     again: bool = False,
 ) -> dict:
     """Paths and types afterwards, which places hold one module, and what else may have changed.
 
-    ``container`` says whether a replacement is a Sequential of the old module; with ``"empty"`` it
-    is one that holds nothing, with ``None`` it is the old module itself. With ``again``, the model
-    has been searched for another kind before, which it lacks.
+    ``by`` says what the replacements are. With ``again``, the model has been searched for another
+    kind before, which it lacks.
     """
     model, made, wanted_kind = _old(small_net, kind), [], _kinds(small_net)[wanted]
     places = dict(model.named_modules(remove_duplicate=False))
@@ -102,11 +116,7 @@ def run_replace(
         words = "make was called with a module inside one that is replaced: that isn't searched"
         assert any(old is module for module in due), words
         assert len(made) < 50, "make is called again and again: is a replacement searched?"
-        parts = () if container == "empty" else (old, nn.Tanh())
-        new = nn.Sequential(*parts) if container else Wrapped(old)
-        if container is not None:
-            new.register_forward_hook(lambda module, args, output: None)
-        made.append((id(old), old if container is None else new))
+        made.append((id(old), _replacement(old, by)))
         return made[-1][1]
 
     try:
@@ -135,7 +145,7 @@ def run_replace(
         "gaps": sum(child is None for m in new.modules() for child in m._modules.values()),
         "twice": len({old for old, _ in made}) < len(made),
         "hooks": all(len(module._forward_hooks) == 1 for module in kept),
-        "own": container is None
+        "own": by == "itself"
         or all((len(new._forward_hooks), len(new._forward_pre_hooks)) == (1, 0) for _, new in made),
         "root": new is (made[0][1] if isinstance(places[""], wanted_kind) and made else model),
         "olds": all(
@@ -146,15 +156,15 @@ def run_replace(
     }
 
 
-def _rows(model: nn.Module, kind: type | tuple, container: bool | str | None) -> list[tuple]:
+def _rows(model: nn.Module, kind: type | tuple, by: str) -> list[tuple]:
     """The tree after the replacement, as a list: path, type, mode, and which module it is."""
-    inside, rows, ends = "0" if container else "old", [], []
-    kind = () if container is None else kind
+    inside, rows, ends = {"wrapper": "old", "container": "0"}.get(by), [], []
+    kind = () if by == "itself" else kind
     top = mode = None
     for path, module in model.named_modules(remove_duplicate=False):
         if top is not None and (top == "" or path.startswith(f"{top}.")):
-            path = f"{top}.{inside}{path[len(top) :]}" if top else f"{inside}.{path}"
-            if container != "empty":
+            if inside:
+                path = f"{top}.{inside}{path[len(top) :]}" if top else f"{inside}.{path}"
                 rows.append((path, type(module).__name__, mode, ("old", id(module))))
             continue
         rows, ends, top = rows + ends, [], None
@@ -162,12 +172,12 @@ def _rows(model: nn.Module, kind: type | tuple, container: bool | str | None) ->
             rows.append((path, type(module).__name__, module.training, ("old", id(module))))
             continue
         top, mode, dot = path, module.training, "." if path else ""
-        made = "Sequential" if container else Wrapped.__name__
+        made = Wrapped.__name__ if by == "wrapper" else "Sequential"
         rows.append((path, made, mode, ("new", id(module))))
-        if container == "empty":
-            continue
-        rows.append((f"{path}{dot}{inside}", type(module).__name__, mode, ("old", id(module))))
-        ends = [(f"{path}{dot}1", "Tanh", mode, ("end", id(module)))] if container else []
+        if inside:
+            rows.append((f"{path}{dot}{inside}", type(module).__name__, mode, ("old", id(module))))
+        if by == "container":
+            ends = [(f"{path}{dot}1", "Tanh", mode, ("end", id(module)))]
     return rows + ends
 
 
@@ -176,19 +186,19 @@ def _any_is(modules: dict, kind: type) -> bool:
     return any(isinstance(module, kind) for module in modules.values())
 
 
-def check_swap(trial, small_net, kind, wanted, container=False, again=False):
+def check_swap(trial, small_net, kind, wanted, by="wrapper", again=False):
     """Compare the tree after a replacement with the paths of the old one."""
-    found, old = trial(kind, wanted, container, again), _old(small_net, kind)
+    found, old = trial(kind, wanted, by, again), _old(small_net, kind)
     words = "the second call replaced nothing: is a memo kept between calls, as a default argument?"
     assert found["calls"] or not again, words
-    rows, numbers = _rows(old, _kinds(small_net)[wanted], container), {}
+    rows, numbers = _rows(old, _kinds(small_net)[wanted], by), {}
     right = len({id(module) for module in _due(old, _kinds(small_net)[wanted])})
     tree, modes = [row[:2] for row in rows], [row[2] for row in rows]
     groups, wrong = [numbers.setdefault(which, len(numbers)) for _, _, _, which in rows], []
     missed = [pair for pair in tree if pair not in found["tree"]]
     extra = [pair for pair in found["tree"] if pair not in tree]
     if found["twice"]:
-        words = "; an empty container is False as a truth value" * (container == "empty")
+        words = "; an empty container is False as a truth value" * (by == "empty")
         told = f"make was called {found['calls']} times for {right} modules: once for each"
         wrong.append(told + words)
     olds = dict(old.named_modules(remove_duplicate=False))
