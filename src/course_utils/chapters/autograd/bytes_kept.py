@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch._C import _autograd
 
 import course_utils
+from course_utils.chapters.autograd.raised import said_in_words
 from course_utils.learner.byte_counts import bytes_of
 from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_equal
@@ -173,13 +174,10 @@ def check_bytes(
         len(fresh): "count bytes, not tensors",
         result.untyped_storage().nbytes(): "that is the result's own storage",
     }
-    try:
+    with said_in_words(because):
         answer, calls, changed, left = try_saved_bytes(
             name, *inputs, **({"mode": mode} if mode else {})
         )
-    except (RuntimeError, TypeError) as error:
-        words = f"raised {type(error).__name__}: {error}" + f" ({because})" * bool(because)
-        raise AssertionError(words) from error
     blank = answer is None and calls == 0
     assert not blank, "the function was not called: is there an answer yet?"
     assert calls == 1, f"the function was called {calls} times, not once"
