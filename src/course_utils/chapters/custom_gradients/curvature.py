@@ -68,11 +68,10 @@ def run_curvature(function, name, x, extra, weigh=False, states=False):
     for tensor in tensors:
         tensor.requires_grad_(False).grad = None
     rest = [] if len(tensors) == 2 else [extra]
-    facts["amiss"] = ""
-    if states:
-        facts["amiss"] = words_of_broken(lambda f, *t: function(f, *t, *rest), *tensors)
-    if states and not facts["amiss"]:
-        facts["amiss"] = words_of_states(function, LANDSCAPES[name], x, extra)
+    facts["amiss"] = states and (
+        words_of_broken(lambda f, *t: function(f, *t, *rest), *tensors)
+        or words_of_states(function, LANDSCAPES[name], x, extra)
+    )
     return facts
 
 

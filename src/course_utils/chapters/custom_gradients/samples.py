@@ -61,7 +61,7 @@ def run_samples(function, weights, x, y, states=False):
         answer = {k: t.detach() if isinstance(t, torch.Tensor) else t for k, t in answer.items()}
     for tensor in before.values():
         tensor.requires_grad_(False).grad = None
-    amiss = words_of_states(function, before, x, y) if states else ""
+    amiss = states and words_of_states(function, before, x, y)
     return facts | {"answer": answer, "amiss": amiss}
 
 

@@ -26,6 +26,9 @@ def imbalance_truth(
     one_sided = -((1 - leaf.sigmoid()) ** gamma * log_p * weights).mean()
     prices = wrong**gamma * -log_p
     pieces = [prices[target == kind].sum() / (target == kind).sum() for kind in (0, 1)]
+    nan_words = "a mean over nothing is nan: there may be no target of a kind"
+    if logits.abs().max() > 100:
+        nan_words = "the log of a probability of 0, or inf times 0: stay with logits"
     slips = {
         "the mean is over all elements, not over weights": right * target.numel() / weights.sum(),
         "the weight belongs only where the target is 1": -(wrong**gamma * log_p).mean() * weight,
@@ -38,9 +41,7 @@ def imbalance_truth(
         "gamma has no effect": -(log_p * weights).mean(),
         "gamma is an argument, and isn't always 2": -(wrong**2 * log_p * weights).mean(),
         "pos_weight has no effect": -(wrong**gamma * log_p).mean(),
-        "the log of a probability of 0, or inf times 0: stay with logits"
-        if logits.abs().max() > 100
-        else "a mean over nothing is nan: there may be no target of a kind": math.nan,
+        nan_words: math.nan,
         "p comes from the weighted price: p has no weight in it": (
             -((1 - (weights * log_p).exp()) ** gamma) * log_p * weights
         ).mean(),

@@ -152,10 +152,10 @@ def check_report(
         elif report[key] != sorted(names):
             extra = [name for name in report[key] if name not in names]
             lacks = [name for name in sorted(names) if name not in report[key]]
-            told = [f"wrongly has {extra}"] if extra else []
-            others = (other for other in right if other != key and other in report)
-            both = [other for other in others if {*extra} <= {*report[other]}]
-            told[:1] = [f"{told[0]}, which {both[0]!r} has as well"] if extra and both else told
+            others = [other for other in right if other != key]
+            also = [other for other in others if {*extra} <= {*report.get(other, ())}]
+            which = f", which {also[0]!r} has as well" if also else ""
+            told = [f"wrongly has {extra}{which}"] if extra else []
             told += [f"lacks {lacks}"] if lacks else []
             told = told or [f"is {report[key]}: a name twice?"]
             wrong.append(f"{key!r} {' and '.join(told)}")

@@ -177,12 +177,12 @@ def check_covariance_corners(
         torch.arange(float(prod(sizes))).to(x).sin().view(sizes)
         for sizes in ((2, 2, 3, 2), (4, 4, 24, 16))
     )
-    for what, weights in (("with weights", w), ("without weights", None)):
-        with case(f"a larger batch of larger matrices, {what}"):
+    for what, weigh in (("with", True), ("without", False)):
+        with case(f"a larger batch of larger matrices, {what} weights"):
             ran = []
             for one in (few, many):
                 with count_operators() as counts:
-                    answer(one, None if weights is None else one[..., 0].abs())
+                    answer(one, one[..., 0].abs() if weigh else None)
                 ran.append(counts.total())
             assert ran[0], "no operator ran: is there an answer yet, and is it made with PyTorch?"
             words = f"{ran[0]} operators for {tuple(few.shape)} and {ran[1]} for "
