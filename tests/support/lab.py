@@ -42,6 +42,8 @@ GOES_ON_SECONDS = 20
 CELL_SECONDS = 120
 KEY_SECONDS = 15
 MARK = "COURSE_TEST_MARK"
+# How JupyterLab's dialog begins where a file has changed since it was read.
+TWO_SAVINGS = "File Changed"
 
 
 def find_browser() -> str | None:
@@ -231,6 +233,7 @@ class OpenNotebook:
         place = self.place.format(path=f"{chapter}/{chapter}.ipynb", token=token)
         page.goto(f"{address}/{place}")
         self.cells = page.locator(".jp-Notebook .jp-Cell")
+        self.dialog = page.locator(".jp-Dialog")
         expect(self.cells).to_have_count(len(self.notebook.cells))
         self.wait_for_kernel()
 
@@ -252,8 +255,26 @@ class OpenNotebook:
     def _focus(self, position: int) -> Locator:
         cell = self.cells.nth(position)
         cell.scroll_into_view_if_needed()
-        cell.locator(".cm-content").click()
+        content = cell.locator(".cm-content")
+        try:
+            content.click(timeout=KEY_SECONDS * 1000)
+        except PlaywrightTimeoutError:
+            self._answer_about_saving()
+            content.click()
         return cell
+
+    def _answer_about_saving(self) -> None:
+        """Answer JupyterLab's question of which one to keep, where two savings met.
+
+        That happens on a slow machine.
+
+        Raises:
+            AssertionError: another dialog lies over the notebook: its text.
+        """
+        for text in self.dialog.all_inner_texts():
+            assert text.startswith(TWO_SAVINGS), f"a dialog lies over the cell: {text}"
+            self.dialog.get_by_role("button").last.click()
+            expect(self.dialog.filter(has_text=TWO_SAVINGS)).to_have_count(0)
 
     def show_above(self, position: int) -> None:
         """Select a code cell and scroll until it stands at the lower edge of the screen."""
@@ -307,12 +328,11 @@ class OpenNotebook:
     def validate(self) -> str:
         """Press nbgrader's Validate button and return what its dialog says."""
         button = self.page.locator(".jp-NotebookPanel-toolbar").get_by_text("Validate")
-        dialog = self.page.locator(".jp-Dialog")
         button.click()
         limit = time.monotonic() + 4 * CELL_SECONDS
         while True:
             try:
-                expect(dialog).to_be_visible(timeout=GOES_ON_SECONDS * 1000)
+                expect(self.dialog).to_be_visible(timeout=GOES_ON_SECONDS * 1000)
             except AssertionError:
                 if time.monotonic() > limit:
                     raise
@@ -321,13 +341,13 @@ class OpenNotebook:
                 with suppress(PlaywrightTimeoutError):
                     button.click(timeout=KEY_SECONDS * 1000)
                 continue
-            text = dialog.inner_text()
-            dialog.get_by_role("button").last.click()
-            # On a slow machine two savings meet, and JupyterLab asks which one to keep.
-            if not text.startswith("File Changed"):
-                expect(dialog).to_be_hidden()
-                return text
-            expect(dialog.filter(has_text="File Changed")).to_have_count(0)
+            text = self.dialog.inner_text()
+            if text.startswith(TWO_SAVINGS):
+                self._answer_about_saving()
+                continue
+            self.dialog.get_by_role("button").last.click()
+            expect(self.dialog).to_be_hidden()
+            return text
 
 
 def take_picture(target: Path) -> None:
