@@ -275,9 +275,9 @@ print("rank 0 owns", flat[:3].tolist(), "and rank 1", flat[3:].tolist())
 #   keeps moments for at most ⌈n / world_size⌉ numbers, where n counts all numbers in all parameters,
 #   whatever their shapes.
 #
-# Parameters are float32, contiguous, on the CPU, of any shapes, and start equal on all ranks. They
-# have no gradients yet when you are called, and between steps nothing changes them. A second call is
-# independent of the first; `options` stays as it is.
+# Parameters and their gradients are float32, contiguous, on the CPU, of any shapes. Parameters start
+# equal on all ranks and have no gradients yet when you are called; between steps nothing changes them.
+# A second call is independent of the first; `options` stays as it is.
 # Example: parameters of shapes (2, 2) and (1,) on two ranks: each `adam` has moments for at most three
 # numbers, so six numbers of state.
 
@@ -511,7 +511,8 @@ print("the graph still holds the matrix:", h.grad_fn._saved_mat2.data_ptr() == p
 #
 # - `shards[l].grad` holds this rank's rows of the **mean** over the ranks of the gradient of $W$, added, as
 #   ever, to what was there;
-# - `x.grad` is what an ordinary stack would give (`x` may require grad, or not, or come from a layer);
+# - `x.grad` is what an ordinary stack would give (`x` requires grad on all
+#   ranks or on none, and may come from a layer);
 # - at no time, forward or backward, are more than **two** whole matrices alive, copies included (their
 #   gradients are not counted).
 #
@@ -1201,7 +1202,8 @@ def check_cases(cases):
 
 
 sizes = [(2, 4), (4, 12), (3, 2), (4, 1), (6, 4), (1, 3), (3, 3)]
-check_cases([(kind, *size) for kind in ("gpipe", "1f1b") for size in sizes])
+cases = [(kind, *size) for kind in ("gpipe", "1f1b") for size in sizes]
+check_cases([*cases, ("1f1b", 2, 1500)])
 with every_case() as case:
     for kind in ("gpipe", "1f1b"):
         with case(f"{kind}, run on 2 processes"):
@@ -1746,8 +1748,9 @@ print(f"stage 3, 5 samples at a time: {seconds_per_sample('stage 3', 5, job):.4f
 #
 # Write `plan(job)`, which chooses the fastest layout that a budget has room for. `job` is a dict as above:
 # `parameters` ($P$), `largest` ($L$), `sample` (bytes of one sample's activations), `batch` (the most samples
-# that a rank may take at a time), `world_size` ($W$), `budget` (bytes of one rank), all of them `int`s, and
-# what `seconds_per_sample` needs. It stays as it is. Return `(layout, samples)`, a string and an `int`:
+# that a rank may take at a time), `world_size` ($W$), `budget` (bytes of one rank), all of them `int`s of at
+# most 15 digits, and what `seconds_per_sample` needs. It stays as it is. Return `(layout, samples)`, a
+# string and an `int`:
 #
 # - of all layouts, and all whole numbers of samples from 1 to `batch` that fit into the budget (exactly full
 #   fits), those with the fewest seconds a sample;

@@ -7,7 +7,7 @@
 # - "holds this rank's rows of the **mean** over the ranks"
 # - "added, as ever, to what was there"
 # - "`x.grad` is what an ordinary stack would give"
-# - "(`x` may require grad, or not, or come from a layer)"
+# - "(`x` requires grad on all ranks or on none, and may come from a layer)"
 # - "more than **two** whole matrices alive"
 # - "at no time, forward or backward"
 # - "copies included"
@@ -22,7 +22,7 @@
 #
 # Admits:
 #
-# - "(`x` may require grad, or not, or come from a layer)": x does not require grad
+# - "(`x` requires grad on all ranks or on none, and may come from a layer)": x does not require grad
 # - "one for each entry of `shards`": 2 ranks, 5 layers
 
 # %% wrong="autograd keeps the whole matrices" breaks="more than **two** whole matrices alive" says=["whole matrices were alive at once", "5 layers: 5 whole", "copies included"]
@@ -376,7 +376,7 @@ def fully_sharded(x, shards):
     return x
 
 
-# %% wrong="lets x require grad" breaks="(`x` may require grad, or not, or come from a layer)" says=["x requires grad after the call", "leave the caller's x as it is"]
+# %% wrong="lets x require grad" breaks="(`x` requires grad on all ranks or on none, and may come from a layer)" says=["x requires grad after the call", "leave the caller's x as it is"]
 class Layer(torch.autograd.Function):
     @staticmethod
     def forward(ctx, h, shard):

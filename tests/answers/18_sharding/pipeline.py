@@ -477,3 +477,38 @@ def pipeline(kind, stage, stages, micro_batches):
 
 def bubble(stages, micro_batches):
     return (stages - 1) / (micro_batches + stages - 1)
+
+
+# %% wrong="a recursion, too deep for many micro-batches" breaks="any number of stages and micro-batches from 1" says=["micro-batches: 1500: ", "raised RecursionError"]
+def rest(done, back, micro_batches):
+    """The tasks that remain after so many forwards and backwards."""
+    if back == micro_batches:
+        return []
+    if done < micro_batches:
+        return [f"F{done}", f"B{back}", *rest(done + 1, back + 1, micro_batches)]
+    return [f"B{back}", *rest(done, back + 1, micro_batches)]
+
+
+def pipeline(kind, stage, stages, micro_batches):
+    warm = micro_batches if kind == "gpipe" else min(stages - stage - 1, micro_batches)
+    return [f"F{n}" for n in range(warm)] + rest(warm, 0, micro_batches)
+
+
+def bubble(stages, micro_batches):
+    return (stages - 1) / (micro_batches + stages - 1)
+
+
+# %% wrong="one list for all calls" says=["are the tasks of other calls still in the list?", ", …], "]
+def pipeline(kind, stage, stages, micro_batches, tasks=[]):
+    warm = micro_batches if kind == "gpipe" else min(stages - stage - 1, micro_batches)
+    for n in range(warm):
+        tasks.append(f"F{n}")
+    for n in range(micro_batches):
+        if warm + n < micro_batches:
+            tasks.append(f"F{warm + n}")
+        tasks.append(f"B{n}")
+    return tasks
+
+
+def bubble(stages, micro_batches):
+    return (stages - 1) / (micro_batches + stages - 1)

@@ -427,3 +427,19 @@ def plan(job):
         if best is None or seconds < best[0]:
             best = seconds, layout, samples
     return best and best[1:]
+
+
+# %% right="a float quotient, rounded up"
+import math
+
+
+def plan(job):
+    p, s = job["parameters"], math.ceil(job["parameters"] / job["world_size"])
+    sizes = {"DDP": 16 * p, "stage 1": 8 * p + 8 * s, "stage 2": 4 * p + 12 * s}
+    sizes["stage 3"] = 16 * s + 8 * job["largest"]
+    fits = []
+    for layout, size in sizes.items():
+        samples = min(job["batch"], (job["budget"] - size) // job["sample"])
+        if samples >= 1:
+            fits.append((layout, samples))
+    return min(fits, key=lambda one: seconds_per_sample(*one, job), default=None)

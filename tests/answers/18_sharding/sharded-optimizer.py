@@ -13,7 +13,7 @@
 # - "moments for at most ⌈n / world_size⌉ numbers"
 # - "n counts all numbers in all parameters, whatever their shapes"
 # - "of any shapes"
-# - "They have no gradients yet when you are called"
+# - "have no gradients yet when you are called"
 # - "A second call is independent of the first"
 # - "`options` stays as it is"
 #
@@ -361,7 +361,7 @@ def sharded_optimizer(parameters, rank, world_size, options):
     return step, adam
 
 
-# %% wrong="reads the gradients when it is made" breaks="They have no gradients yet when you are called" says=["no gradients yet", "read them in step()"]
+# %% wrong="reads the gradients when it is made" breaks="have no gradients yet when you are called" says=["no gradients yet", "read them in step()"]
 def sharded_optimizer(parameters, rank, world_size, options):
     n = sum(p.numel() for p in parameters)
     size = -(-n // world_size)
@@ -965,3 +965,55 @@ def sharded_optimizer(parameters, rank, world_size, options):
     if key not in known:
         known[key] = make(parameters, rank, world_size, options)
     return known[key]
+
+
+# %% wrong="values assigned to all rows" says=["a parameter without dimensions has no slices"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    sizes = [p.numel() for p in parameters]
+    pad = -sum(sizes) % world_size
+    length = (sum(sizes) + pad) // world_size
+
+    def row(tensors):
+        return F.pad(torch.cat([t.detach().flatten() for t in tensors]), (0, pad))
+
+    mine = nn.Parameter(row(parameters)[rank * length : (rank + 1) * length].clone())
+    adam = torch.optim.Adam([mine], **options)
+
+    def step():
+        mine.grad = torch.empty(length)
+        dist.reduce_scatter_tensor(mine.grad, row([p.grad for p in parameters]))
+        mine.grad /= world_size
+        adam.step()
+        whole = torch.empty(length * world_size)
+        dist.all_gather_into_tensor(whole, mine.detach())
+        with torch.no_grad():
+            for p, piece in zip(parameters, whole[: sum(sizes)].split(sizes), strict=True):
+                p[:] = piece.view(p.shape)
+
+    return step, adam
+
+
+# %% right="one row of the gradients by parameters_to_vector"
+def sharded_optimizer(parameters, rank, world_size, options):
+    row = nn.utils.parameters_to_vector(parameters).detach()
+    total = len(row)
+    pad = -total % world_size
+    length = (total + pad) // world_size
+    mine = nn.Parameter(F.pad(row, (0, pad)).chunk(world_size)[rank].clone())
+    adam = torch.optim.Adam([mine], **options)
+
+    def step():
+        gradient = nn.utils.parameters_to_vector([p.grad for p in parameters]).detach()
+        mine.grad = torch.empty(length)
+        dist.reduce_scatter_tensor(mine.grad, F.pad(gradient, (0, pad)))
+        mine.grad /= world_size
+        adam.step()
+        whole = torch.empty(length * world_size)
+        dist.all_gather_into_tensor(whole, mine.detach())
+        start = 0
+        with torch.no_grad():
+            for p in parameters:
+                p.copy_(whole[start : start + p.numel()].view_as(p))
+                start += p.numel()
+
+    return step, adam

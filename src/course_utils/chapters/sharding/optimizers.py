@@ -147,7 +147,9 @@ def check_sharded_optimizer(found, world_size, shapes, steps, options):
             "the sizes of a collective don't fit: the whole row is as long as all slices together, "
             f"and they are equally long; is it padded?\n{found}"
         )
-    if isinstance(found, str) and "IndexError" in found:
+    if isinstance(found, str) and "0-dim tensor" in found:
+        found = f"a parameter without dimensions has no slices: `copy_` takes any shape\n{found}"
+    elif isinstance(found, str) and "IndexError" in found:
         found = (
             "did a rank find no slice? A row that is shorter than the world has fewer chunks than "
             f"there are ranks; pad it first\n{found}"

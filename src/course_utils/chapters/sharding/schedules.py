@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 
 import torch
 import torch.distributed as dist
@@ -128,16 +129,10 @@ def check_schedules(found, place, clock, kind, stages, micro_batches):
         assert isinstance(tasks, (list, tuple)), f"{what} is a {type(tasks).__name__}, not a list"
         texts = all(isinstance(task, str) for task in tasks)
         assert texts, f"{what} is {tasks!r}: each task is a text such as 'F0'"
-        wanted = sorted(f"{letter}{n}" for letter in "FB" for n in range(micro_batches))
-        missing = ", ".join(task for task in wanted if task not in tasks)
-        extra = ", ".join(dict.fromkeys(t for t in tasks if tasks.count(t) > wanted.count(t)))
-        once = f"{what} is {list(tasks)}: each micro-batch's F and B belongs there once"
-        once += f"; missing: {missing}" if missing else ""
-        once += f"; too many: {extra}" if extra else ""
-        from_1 = sorted(f"{letter}{n + 1}" for letter in "FB" for n in range(micro_batches))
-        once += "; micro-batches count from 0" if sorted(tasks) == from_1 else ""
-        assert sorted(tasks) == wanted, once
-        early = [n for n in range(micro_batches) if tasks.index(f"B{n}") < tasks.index(f"F{n}")]
+        wrong = _not_once(tasks, micro_batches)
+        assert not wrong, f"{what} is {_brief(tasks)}: {wrong}"
+        places = {task: place for place, task in enumerate(tasks)}
+        early = [n for n in range(micro_batches) if places[f"B{n}"] < places[f"F{n}"]]
         assert not early, (
             f"{what} runs B{early[0]} before F{early[0]}: the backward of a micro-batch needs its "
             "forward"
@@ -148,7 +143,7 @@ def check_schedules(found, place, clock, kind, stages, micro_batches):
             most = max(most, held)
         backwards_last = all(task[0] == "F" for task in tasks[:micro_batches])
         assert kind != "gpipe" or backwards_last, (
-            f"{what} is {list(tasks)}: all forwards come first"
+            f"{what} is {_brief(tasks)}: all forwards come first"
         )
         words = f"{what} holds {most} micro-batches, at most {stages - stage}: go back sooner"
         assert kind != "1f1b" or most <= stages - stage, words
@@ -162,6 +157,29 @@ def check_schedules(found, place, clock, kind, stages, micro_batches):
         reason = _why_late(schedules, clock, kind, most)
         raise AssertionError(f"{ticks} ticks, at most {most}: {reason}{_shown(schedules)}")
     return schedules
+
+
+def _brief(tasks, most: int = 24) -> str:
+    """The list, or its beginning."""
+    if len(tasks) <= most:
+        return str(list(tasks))
+    return f"[{', '.join(map(repr, tasks[:most]))}, …], {len(tasks)} tasks"
+
+
+def _not_once(tasks, micro_batches: int) -> str:
+    """What is missing or too many among the tasks of one stage; empty if nothing is."""
+    wanted = Counter(f"{letter}{n}" for letter in "FB" for n in range(micro_batches))
+    found = Counter(tasks)
+    if found == wanted:
+        return ""
+    words = "each micro-batch's F and B belongs there once"
+    for name, some in (("missing", wanted - found), ("too many", found - wanted)):
+        words += f"; {name}: {', '.join(list(some)[:8])}" if some else ""
+    if len(tasks) > 2 * len(wanted):
+        words += "; are the tasks of other calls still in the list?"
+    if found == Counter(f"{letter}{n + 1}" for letter in "FB" for n in range(micro_batches)):
+        words += "; micro-batches count from 0"
+    return words
 
 
 def _shown(schedules):
