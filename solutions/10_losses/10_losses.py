@@ -489,7 +489,7 @@ with every_case() as case:
     for name, groups, *padding in (
         ("one batch, prices 1, 2, 3 and 6", [[long, short]]),
         ("the same in two batches", [[long], [short]]),
-        ("an empty sequence, first and last", [[long, empty], [empty, short]]),
+        ("an empty sequence, first and last", [[long, empty, empty], [empty, short]]),
         ("no sequence fills the time", [[long, short], [short]], 0.0, 0, 2),
         ("a batch of empty sequences", [[empty, empty], [long, short]]),
         ("scores down to -900", [[(500 * z, y) for z, y in (short, long)]]),

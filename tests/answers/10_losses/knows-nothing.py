@@ -115,3 +115,8 @@ def knows_nothing(classes):
 # %% wrong="a probability that is never below 1e-4" breaks="`classes` is a whole number from 1 on" says=["1000000 classes"]
 def knows_nothing(classes):
     return -math.log(max(1 / classes, 1e-4))
+
+
+# %% wrong="in bfloat16" says=["half precision keeps three digits"]
+def knows_nothing(classes):
+    return torch.zeros(classes, dtype=torch.bfloat16).logsumexp(dim=0)

@@ -750,3 +750,16 @@ def regularise(model, l1, l2):
 
 def shrink(weight, step):
     return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="whatever is called weight" says=["dimensions decide, not the name"]
+def regularise(model, l1, l2):
+    total = torch.zeros(())
+    for name, p in model.named_parameters():
+        if "weight" in name and p.requires_grad:
+            total = total + l1 * p.abs().sum() + l2 * p.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return F.softshrink(weight, step)

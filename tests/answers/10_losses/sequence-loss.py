@@ -514,3 +514,61 @@ def sequence_loss(batches, per="token"):
     if per == "token":
         return sums.sum() / counts.sum()
     return (sums / counts).mean()
+
+
+# %% wrong="a batch's mean times its rows, the empty ones too" breaks="A sequence of length 0 counts for nothing" says=["an empty sequence, first and last", "a batch's mean counts once for each token, or each sequence that isn't empty"]
+def sequence_loss(batches, per="token"):
+    total, count = 0.0, 0
+    for logits, targets, lengths in batches:
+        real = torch.arange(logits.shape[1]) < lengths[:, None]
+        if not real.any():
+            continue
+        if per == "token":
+            n = int(lengths.sum())
+            total = total + F.cross_entropy(logits[real], targets[real], reduction="sum")
+        else:
+            n = len(lengths)
+            rows = [
+                F.cross_entropy(z[m], t[m]) for z, t, m in zip(logits, targets, real) if m.any()
+            ]
+            total = total + torch.stack(rows).mean() * n
+        count += n
+    return total / count
+
+
+# %% wrong="a batch's mean of sequences times its tokens" says=["a batch's mean counts once for each token, or each sequence that isn't empty"]
+def sequence_loss(batches, per="token"):
+    total, count = 0.0, 0
+    for logits, targets, lengths in batches:
+        keep = lengths > 0
+        n = int(lengths.sum())
+        if n == 0:
+            continue
+        if per == "token":
+            real = torch.arange(logits.shape[1], device=lengths.device) < lengths[:, None]
+            price = F.cross_entropy(logits[real], targets[real])
+        else:
+            rows = [
+                F.cross_entropy(z[:k], t[:k])
+                for z, t, k in zip(logits[keep], targets[keep], lengths[keep])
+            ]
+            price = torch.stack(rows).mean()
+        total, count = total + price * n, count + n
+    return total / count
+
+
+# %% right="one sequence at a time, joined by index_add"
+def sequence_loss(batches, per="token"):
+    prices, owners, first = [], [], 0
+    for z, t, n in batches:
+        for i, k in enumerate(n.tolist()):
+            log_p = F.log_softmax(z[i, :k], dim=-1)
+            prices.append(F.nll_loss(log_p, t[i, :k], reduction="none"))
+            owners.append(torch.full((k,), first + i, device=z.device))
+        first += len(n)
+    prices, owners = torch.cat(prices), torch.cat(owners)
+    if per == "token":
+        return prices.mean()
+    _, owners, counts = owners.unique(return_inverse=True, return_counts=True)
+    sums = prices.new_zeros(len(counts)).index_add(0, owners, prices)
+    return (sums / counts).mean()

@@ -14,9 +14,10 @@ from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
 
 
-def ignorance_slips(classes: int) -> dict[str, float]:
+def ignorance_slips(classes: int) -> dict[str, float | tuple[Tensor, ...]]:
     """What known slips make of the price of knowing nothing about so many classes."""
-    n = classes
+    n, right = classes, torch.tensor(math.log(classes), dtype=torch.float64)
+    few = [number.to(d) for d in (torch.half, torch.bfloat16) for number in (right, (-right).exp())]
     return {
         "the right class has a probability of one in all of them: take its logarithm": 1 / n,
         "that is minus the probability: take minus its logarithm": -1 / n,
@@ -31,6 +32,10 @@ def ignorance_slips(classes: int) -> dict[str, float]:
         "there may be more than two classes": math.log(2),
         "that is the puzzle's price; who knows nothing gives every class the same": (
             math.log(math.e + n - 1) - 1
+        ),
+        "half precision keeps three digits: stay with float32 or float64": (
+            *few[::2],
+            *(-share.log() for share in few[1::2]),
         ),
     }
 

@@ -60,10 +60,11 @@ def penalty_truth(
         "a sum of w, not of |w|: positive and negative cancel": total(
             chosen, one=lambda w: w.sum()
         ),
-        "the number of dimensions decides, not the name: a matrix may be called bias": (
+        "dimensions decide, not the name: a matrix may be called bias, a vector weight": (
             total(name for name in chosen if "bias" not in name),
             total(name for name in chosen if not name.endswith("bias")),
             total(name for name in chosen if "bias" not in name and "norm" not in name),
+            total(name for name in free if "weight" in name),
         ),
         "at least two dimensions are asked for: three or four will do": total(
             name for name in chosen if every[name].dim() == 2

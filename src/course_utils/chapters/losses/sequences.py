@@ -61,6 +61,7 @@ def sequence_truths(groups: list[Sequences], more: int = 0) -> Iterator[tuple]:
     """For "token" and "sequence": the mean loss, its gradients by the padded logits, slips."""
     leaves = [[logits.detach().clone().requires_grad_() for logits, _ in group] for group in groups]
     every, own, batch_means, own_means, places = [], [], [], [], 0
+    held = []  # of each batch that isn't empty: the two means, and its rows, sequences and tokens
     pads = []  # how much longer than its sequence a row is, for those that aren't empty
     for group, group_leaves in zip(groups, leaves, strict=True):
         prices = [
@@ -72,6 +73,9 @@ def sequence_truths(groups: list[Sequences], more: int = 0) -> Iterator[tuple]:
         batch_means.append(torch.cat(prices).mean())
         means_here = [price.mean() for price in prices if len(price)]
         own_means += [sum(means_here) / len(means_here)] if means_here else []
+        both = {"token": batch_means[-1], "sequence": own_means[-1] if own_means else 0}
+        counts = (len(group), len(means_here), sum(map(len, prices)))
+        held += [(both, counts)] if means_here else []
         time = max(1, *(len(price) + more for price in prices))
         places += len(group) * time
         pads += [time - len(price) for price in prices if len(price)]
@@ -95,6 +99,11 @@ def sequence_truths(groups: list[Sequences], more: int = 0) -> Iterator[tuple]:
             "a mean of the batches' means depends on the split": sum(batch_means) / len(groups),
             "a mean of the batches' means over their sequences depends on the split": (
                 sum(own_means) / len(own_means)
+            ),
+            "a batch's mean counts once for each token, or each sequence that isn't empty": tuple(
+                sum(both[per] * counts[k] for both, counts in held)
+                / sum(counts[k] for _, counts in held)
+                for k in range(3)
             ),
             "that is the other one of the two means": means[
                 "token" if per != "token" else "sequence"
