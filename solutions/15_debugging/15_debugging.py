@@ -2158,8 +2158,8 @@ print("softmax over the batch:  ", looks_at(nn.Sequential(nn.Linear(3, 4), nn.So
 # | `"healthy"` | none of these |
 #
 # Each patient has one fault at most. They come with several seeds, a healthy one may be a
-# regression, and its optimizer may have several groups. After a `step()` the gradients are still
-# there, unless it was one that wipes them.
+# regression, and its optimizer may have several groups, one of them slow on purpose. After a `step()`
+# the gradients are still there, unless it was one that wipes them.
 
 
 # %% nbgrader={"grade_id": "try-not-learning", "locked": true} jupyter={"source_hidden": true}
@@ -2200,7 +2200,8 @@ def not_learning(patient: Patient) -> str:
     patient.step()
     if all(p.grad is None or not p.grad.any() for p in model.parameters()):
         return "wiped"
-    return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
+    rates = [group["lr"] for group in patient.optimizer.param_groups]
+    return "rate" if max(rates) < 1e-4 else "healthy"
     ### END SOLUTION
 
 

@@ -10,12 +10,12 @@
 # - "the optimizer lacks some"
 # - "clears the gradients before the optimizer uses them"
 # - "all is right but the learning rate, which is far too small"
-# - "its optimizer may have several groups"
+# - "its optimizer may have several groups, one of them slow on purpose"
 #
 # Admits:
 #
 # - "a healthy one may be a regression": healthy regression
-# - "its optimizer may have several groups": healthy with two groups
+# - "its optimizer may have several groups, one of them slow": healthy with a slow body
 
 # %% wrong="by the curve alone" says=["softmax twice: it was taken for", "cut: it was taken for"]
 def not_learning(patient):
@@ -160,7 +160,7 @@ def not_learning(patient):
     patient.step()
     if all(seen[0]):
         return "wiped"
-    return ("rate", "healthy")[optimizer.param_groups[0]["lr"] > 1e-3]
+    return ("rate", "healthy")[max(group["lr"] for group in optimizer.param_groups) > 1e-3]
 
 
 # %% wrong="wiped and rate by whether anything moves" breaks="all is right but the learning rate, which is far too small" says=["wiped: it was taken for 'cut'"]
@@ -735,7 +735,7 @@ def not_learning(patient):
     return "healthy"
 
 
-# %% wrong="asks the first group of the optimizer alone" breaks="its optimizer may have several groups" says=["healthy with two groups", "look at both"]
+# %% wrong="asks the first group of the optimizer alone" breaks="its optimizer may have several groups, one of them slow on purpose" says=["healthy with a slow head", "only one of them is slow"]
 def not_learning(patient):
     model, x, y = patient.model, patient.x, patient.y
     if (x == x[:1]).all():
@@ -761,6 +761,62 @@ def not_learning(patient):
     if all(p.grad is None or not p.grad.any() for p in model.parameters()):
         return "wiped"
     return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
+
+
+# %% wrong="the rate of the first group alone" breaks="its optimizer may have several groups, one of them slow on purpose" says=["healthy with a slow body: it was taken for 'rate'", "only one of them is slow"]
+def not_learning(patient):
+    model, x, y = patient.model, patient.x, patient.y
+    if (x == x[:1]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    if not scores.any():
+        return "dead head"
+    if (
+        not y.is_floating_point()
+        and (scores >= 0).all()
+        and torch.allclose(scores.sum(-1), torch.ones_like(scores[:, 0]))
+    ):
+        return "softmax twice"
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for group in patient.optimizer.param_groups for p in group["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    return "rate" if patient.optimizer.param_groups[0]["lr"] < 1e-4 else "healthy"
+
+
+# %% wrong="the rate of the last group alone" breaks="its optimizer may have several groups, one of them slow on purpose" says=["healthy with a slow head: it was taken for 'rate'", "only one of them is slow"]
+def not_learning(patient):
+    model, x, y = patient.model, patient.x, patient.y
+    if (x == x[:1]).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    if not scores.any():
+        return "dead head"
+    if (
+        not y.is_floating_point()
+        and (scores >= 0).all()
+        and torch.allclose(scores.sum(-1), torch.ones_like(scores[:, 0]))
+    ):
+        return "softmax twice"
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for group in patient.optimizer.param_groups for p in group["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    return "rate" if patient.optimizer.param_groups[-1]["lr"] < 1e-4 else "healthy"
 
 
 # %% wrong="the first row against the last" says=["it was taken for 'same inputs'"]

@@ -122,8 +122,9 @@ def make_patient(illness: str, seed: int = 0) -> Patient:
         optimizer = torch.optim.Adam(model.parameters(), lr=0.009)
     if illness == "rate with Adam":
         optimizer = torch.optim.Adam(model.parameters(), lr=1e-7)
-    if illness == "healthy with two groups":
-        parts = ((model[0], 0.1), (model[2], 0.3))
+    if illness.startswith("healthy with a slow"):
+        fast = 2 if "body" in illness else 0
+        parts = ((model[part], 0.3 if part == fast else 1e-5) for part in (0, 2))
         optimizer = torch.optim.SGD([{"params": m.parameters(), "lr": at} for m, at in parts])
     if illness == "rate with a group of its own":
         optimizer = torch.optim.SGD([{"params": [*model.parameters()], "lr": 1e-6}], lr=0.3)
@@ -146,6 +147,8 @@ ILLNESSES = (
     "broadcast",
 )  # fmt: skip
 
+
+SLOW_GROUP = "it learns: optimizer.param_groups has two entries, and only one of them is slow"
 
 # How each kind of patient is recognised, in words.
 SIGNS = {
@@ -180,7 +183,8 @@ SIGNS = {
     "not in the optimizer with all but the last bias": "a single parameter is not in it",
     "rate with Adam": "its steps are as long as its rate, 1e-7: next to nothing moves",
     "rate with a group of its own": "its group has the rate 1e-6; defaults has another, not used",
-    "healthy with two groups": "it learns: optimizer.param_groups has two entries; look at both",
+    "healthy with a slow body": SLOW_GROUP,
+    "healthy with a slow head": SLOW_GROUP,
 }
 
 # What holds for each patient that doesn't have the illness.
