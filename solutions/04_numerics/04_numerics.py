@@ -750,7 +750,8 @@ print("merged:    ", merged / len(x))
 #
 # - `x` and the weights are float32 or float64, of one dtype. n ≥ 2, and at least two weights are above zero.
 # - Gradients flow to `x` and to the weights, and are finite, also where a weight is 0.
-# - Points far from the origin are handled, and so is a point far from all others that weighs 0.
+# - Points far from the origin are handled, and so is a point far from all others that weighs 0, even
+#   where its square overflows.
 # - No loop, no `torch.cov`.
 #
 # Example: the observations (0, 0) and (2, 4) give `[[2, 4], [4, 8]]`.
@@ -906,7 +907,7 @@ print("gradient:", row.grad)
 # - No overflow, for numbers of any size, even where rows differ by thousands.
 # - A row of −∞ gives −∞, and its gradient is 0. −∞ next to other numbers counts as nothing.
 # - A row that holds +∞ gives +∞ (its gradient is not looked at, nor is a row that holds NaN).
-# - Elsewhere the gradient is softmax.
+# - Elsewhere the gradient is softmax, up to the rounding of the result.
 # - Not allowed: PyTorch's own `logsumexp`, `logaddexp`, `softmax`, `log_softmax`, `logcumsumexp`, or a
 #   loss.
 #
@@ -1447,6 +1448,8 @@ with every_case() as case:
     check(case, 3 * torch.eye(2, device=device), "[[3, 0], [0, 3]]", 1, True, 1)
     check(case, tie, "[[0, 1], [1, 0]], but 7 × 7", 0, False, 0)
     check(case, slow, "eigenvalues from 1.4 to 2", 9, False, 9, tol=1e-8)
+    near = even.double() + 200 * torch.eye(25, device=device)
+    numerics.check_first_step(power_iteration, case, near, "ones, and 203 on the diagonal")
     with case("the global random numbers"):
         *_, moved = try_calls("power_iteration", even)
         assert not moved, "PyTorch's global generator was used or seeded: make one of your own"
@@ -1513,9 +1516,9 @@ print("R of [[3, 1], [4, 2]]:", R, sep="\n")
 # %% [markdown]
 # ### Exercise 4.10 — Gram-Schmidt, classical and modified ★★★ · 25 min · 5 points
 #
-# For `a` (m, n) with m ≥ n ≥ 1, float32 or float64 and of full rank, return (Q, R): Q (m, n) with
-# orthonormal columns and R (n, n), upper triangular with a positive diagonal, so that Q R = a. `modified`
-# chooses the way. A loop over columns is fine (two loops for the modified way). Build it from products,
+# For `a` (m, n) with m ≥ n ≥ 1, float32 or float64 and of full rank, return new tensors (Q, R): Q (m, n)
+# with orthonormal columns and R (n, n), upper triangular with a positive diagonal, so that Q R = a.
+# `modified` chooses the way. A loop over columns is fine (two loops for the modified way). Build it from products,
 # differences and lengths: `linalg.qr` and its relatives, of any library, are not allowed.
 #
 # Example: `[[3, 1], [4, 2]]` has Q = `[[0.6, -0.8], [0.8, 0.6]]` and R = `[[5, 2.2], [0, 0.4]]`.
@@ -1558,6 +1561,7 @@ with every_case() as case:
     check(case, many, "a (9, 8) matrix in float32")
     check(case, wide.T[:, :1] + 3e-3 * wide.T, "columns that are nearly equal, in float64")
     check(case, wide[:1, :1], "a (1, 1) matrix, in float64")
+    check(case, torch.eye(3, 2, device=device), "columns that are orthonormal already")
     numerics.check_left(try_in_use, case, "gram_schmidt", wide.T, leaves=False)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:

@@ -140,7 +140,7 @@ def covariance(x, weights=None):
     return torch.tensor(np.array(many)).to(x).reshape(*x.shape[:-2], d, d)
 
 
-# %% wrong="moves the first observation to the origin, then one pass" breaks="so is a point far from all others that weighs 0" says=["a point far from all others, which weighs 0: the covariance"]
+# %% wrong="moves the first observation to the origin, then one pass" breaks="so is a point far from all others that weighs 0" says=["a point far from all others, which weighs 0", "Subtract the mean"]
 def covariance(x, weights=None):
     w = torch.ones_like(x[..., 0]) if weights is None else weights.expand(x.shape[:-1])
     x = x - x[..., :1, :].detach()
@@ -379,3 +379,26 @@ def covariance(x, weights=None):
     total = w.sum(-2, keepdim=True) + 1e-12
     c = x - (w * x).sum(-2, keepdim=True) / total
     return (w * c).mT @ c / (total - (w * w).sum(-2, keepdim=True) / total)
+
+
+# %% wrong="weights after the squares" breaks="so is a point far from all others that weighs 0" says=["1 of 30 cases fail", "a point far from all others, which weighs 0", "weigh one factor before the product"]
+def covariance(x: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
+    if weights is None:
+        weights = x.new_ones(x.shape[-2])
+    w = weights[..., None]
+    total = w.sum(-2, keepdim=True)
+    d = x - (w * x).sum(-2, keepdim=True) / total
+    products = d[..., :, None] * d[..., None, :]
+    summed = (w[..., None] * products).sum(-3)
+    return summed / (total - w.square().sum(-2, keepdim=True) / total)
+
+
+# %% wrong="leaves out what weighs nothing" breaks="Gradients flow to `x` and to the weights" says=["the way, with a weight of 0, with weights: the gradient by the weights: a point that weighs 0 is left out"]
+def covariance(x, weights=None):
+    if weights is None:
+        weights = x.new_ones(x.shape[-2])
+    w = weights[..., None]
+    total = w.sum(-2, keepdim=True)
+    mean = (w * x).sum(-2, keepdim=True) / total
+    d = torch.where(w > 0, x - mean, 0)
+    return d.mT @ (w * d) / (total - w.square().sum(-2, keepdim=True) / total)

@@ -329,3 +329,10 @@ def masked_softmax(scores, mask, dim=-1):
         ~mask, torch.finfo(scores.dtype).min
     )
     return (scores + bias).softmax(dim) * mask
+
+
+# %% wrong="softmax in float32" says=["right to float32's digits alone: stay in float64"]
+def masked_softmax(scores: torch.Tensor, mask: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    hidden = scores.masked_fill(~mask, -torch.inf)
+    p = hidden.softmax(dim, dtype=torch.float32).to(scores.dtype)
+    return p.masked_fill(~mask, 0)

@@ -545,3 +545,15 @@ def pairwise_three_ways(x, y, how):
         x, y = x - c, y - c
         return safe_root((x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * x @ y.T)
     return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+# %% right="clamps at zero, which selects"
+def pairwise_three_ways(x: torch.Tensor, y: torch.Tensor, how: str) -> torch.Tensor:
+    if how == "broadcast":
+        return ((x[:, None] - y) ** 2).sum(-1).clamp_min(0).sqrt()
+    if how == "cdist":
+        return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+    centre = y.mean(0) if len(y) else y.new_zeros(y.shape[1])
+    x, y = x - centre, y - centre
+    squares = (x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * x @ y.T
+    return squares.clamp_min(0).sqrt()

@@ -531,3 +531,38 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
                 known[id(a)] = a, (value, v)
             return value, v
     raise RuntimeError(f"no eigenvector after {max_steps} steps")
+
+
+# %% wrong="the residual of a v that is longer than 1" breaks="Stop at the first step" says=["ones, and 203 on the diagonal","is v longer than 1 in the comparison?"]
+def power_iteration(
+    a: torch.Tensor, tol: float = 1e-5, max_steps: int = 1000
+) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    v = torch.randn(len(a), generator=generator, dtype=a.dtype)
+    for _ in range(max_steps):
+        v = v / v.abs().max()  # cheaper than a root; the length is made 1 at the end
+        product = a @ v
+        eigenvalue = (v @ product) / (v @ v)
+        if torch.linalg.vector_norm(product - eigenvalue * v) <= tol * eigenvalue.abs():
+            return eigenvalue, v / torch.linalg.vector_norm(v)
+        v = product
+    raise RuntimeError("no convergence")
+
+
+# %% right="the largest first, then the length; a LinAlgError, which is a RuntimeError"
+def power_iteration(
+    a: torch.Tensor, tol: float = 1e-5, max_steps: int = 1000
+) -> tuple[torch.Tensor, torch.Tensor]:
+    own = torch.Generator()
+    own.manual_seed(4)
+    v = torch.rand(a.shape[0], generator=own, dtype=a.dtype) + 0.5
+    for step in range(1, max_steps + 1):
+        v = v / v.abs().amax()
+        v = v / v.square().sum().sqrt()
+        w = torch.mv(a, v)
+        quotient = torch.dot(w, v)
+        off = (w - quotient * v).norm()
+        if not off > tol * quotient.abs():
+            return quotient, v
+        v = -w
+    raise torch.linalg.LinAlgError(f"{max_steps} products did not get there")

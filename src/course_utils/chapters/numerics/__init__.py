@@ -17,6 +17,7 @@ from course_utils.chapters.numerics.linear_algebra import (
     check_blocks,
     check_eigen,
     check_eigen_corners,
+    check_first_step,
     check_fit,
     check_fit_corners,
     check_fit_way,

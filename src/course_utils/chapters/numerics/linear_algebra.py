@@ -9,7 +9,7 @@ import torch
 from course_utils.chapters.numerics.notes import Answer, check_form, few_digits
 from course_utils.learner.cases import every_case
 from course_utils.learner.changes import forbid_changes
-from course_utils.learner.checks import check_close
+from course_utils.learner.checks import check_close, check_copied
 from course_utils.learner.operators import count_operators
 from course_utils.learner.values import check_value
 
@@ -183,6 +183,20 @@ def check_steps(
             check_close(a @ pair[1], pair[0] * pair[1], "A v", rtol=1e-2, atol=1e-3)
 
 
+def check_first_step(answer: Answer, case: every_case, a: torch.Tensor, name: str) -> None:
+    """That the rule did not hold two steps earlier: ``a`` settles slowly, and has an inverse."""
+    with case(name):
+        value, v = answer(a)
+        check_form(v, a[0], "the eigenvector")
+        # Where the next v is returned, A v at length 1, the rule held one step earlier.
+        early = torch.linalg.solve(a, torch.linalg.solve(a, v))
+        early = early / early.norm()
+        off = (a @ early - value * early).norm() / value.abs()
+        words = f"|Av - λv| was {off:.2g} · |λ| two steps earlier, for a v of length 1, and tol is "
+        words += "1e-05: stop at the first step; is v longer than 1 in the comparison?"
+        assert off > 0.99e-5, words
+
+
 def check_qr(answer: Answer, case: every_case, a: torch.Tensor, name: str) -> None:
     """Q and R of both ways."""
     n = a.shape[1]
@@ -201,6 +215,7 @@ def check_qr(answer: Answer, case: every_case, a: torch.Tensor, name: str) -> No
             q, r = pair
             check_form(q, a, "Q")
             check_form(r, a.new_empty(n, n), "R")
+            check_copied(q, a, "Q")
             nan = q.isnan().any() or r.isnan().any()
             assert not nan, "there is NaN: a length of 0?"
             words = "R has entries below the diagonal: r[i, j] belongs to q[:, i] and a[:, j]"

@@ -43,14 +43,16 @@ def operators_of(function: Answer, *args: Any) -> tuple[list[list], str, Any]:
     Returns:
         For each operator's result ``[name, sizes of the arguments, size of the result, bytes]``,
         where bytes counts a storage that no argument lies in (the first 4000 of them); the name
-        of the exception that ended the call, or ``""``; and what the call returned.
+        of the exception that ended the call, the nearest of Python's own, or ``""``; and what the
+        call returned.
     """
     raised, result = "", None
     with _Notes() as notes:
         try:
             result = function(*args)
         except Exception as error:
-            raised = type(error).__name__
+            kinds = type(error).__mro__  # torch.linalg's LinAlgError is a RuntimeError
+            raised = next(kind.__name__ for kind in kinds if kind.__module__ == "builtins")
     return notes.lines[:4000], raised, result
 
 

@@ -128,17 +128,21 @@ def check_covariance(
         slips[words] = _covariance(flat, many.mT)
     shape, given = (*batch, d, d), (x,) if weights is None else (x, weights)
     slips = {words: wrong.reshape(shape).to(x.dtype) for words, wrong in slips.items()}
+    slips = {words: wrong for words, wrong in slips.items() if wrong.isfinite().all()}
     with case(name):
         with forbid_changes(*given):
             result = answer(*given)
         if n != d and isinstance(result, torch.Tensor) and result.shape[-2:] == (n, n):
             raise AssertionError("the observations lie in the rows, the variables in the columns")
+        nan = isinstance(result, torch.Tensor) and result.isnan().any()
+        words = "there is NaN: is a square, which overflows, multiplied by a weight of 0? Subtract "
+        assert not nan, f"{words}the mean, and weigh one factor before the product"
         right = truth.reshape(shape).to(x.dtype)
         if isinstance(result, torch.Tensor) and result.shape == right.shape:
             factor = (result / right)[right != 0].double().median().item() if right.any() else 1
             factor = 1.0 if abs(factor - 1) < 1e-2 else factor
             words = f"it is {factor:.3g} times what it should be: has the divisor a bound?"
-            if factor > 0:
+            if 0 < factor < torch.inf:
                 slips[words] = right * factor
             wide = x.dtype == torch.float64 == result.dtype
             near = wide and torch.allclose(result, right, 1e-5, 1e-6)
@@ -159,7 +163,7 @@ def check_covariance_corners(
     check_covariance(answer, case, *thirds, "thirds in float64", 1e-9, 1e-9)
     name = "points far from the origin, with weights: both factors are without the mean"
     check_covariance(answer, case, batch[0] + 3000, batch[1, ..., 0].abs(), name, 1e-3, 2e-3)
-    off = torch.cat([x[:1] + 1e8, x]), torch.cat([w[:1] * 0, w])
+    off = torch.cat([x[:1] + 3e19, x]), torch.cat([w[:1] * 0, w])
     check_covariance(answer, case, *off, "a point far from all others, which weighs 0")
     name = "points far from the origin, each column by another number"
     place = x.new_tensor([20_000.0, -3000.0])
@@ -190,13 +194,14 @@ def check_covariance_corners(
 
 
 def _covariance(
-    x: torch.Tensor, weights: torch.Tensor | None = None, fixed: bool = False
+    x: torch.Tensor, weights: torch.Tensor | None = None, slip: str = ""
 ) -> torch.Tensor:
     w = (torch.ones_like(x[..., 0]) if weights is None else weights).unsqueeze(-1)
     total = w.sum(-2, keepdim=True)
     z = x - (w * x).sum(-2, keepdim=True) / total
+    z = torch.where(w > 0, z, 0) if slip == "left out" else z
     divisor = total - w.square().sum(-2, keepdim=True) / total
-    return (w * z).mT @ z / (divisor.detach() if fixed else divisor)
+    return (w * z).mT @ z / (divisor.detach() if slip == "fixed" else divisor)
 
 
 def check_covariance_way(
@@ -212,15 +217,16 @@ def check_covariance_way(
         with case(f"{name}, {'with' if len(given) == 2 else 'without'} weights"):
             _, names, changed, _ = calls("covariance", *given)
             check_rules(names, changed, "cov", "corrcoef")
-            kinds = [partial(_covariance, fixed=fixed) for fixed in (False, True)]
+            kinds = [partial(_covariance, slip=slip) for slip in ("", "fixed", "left out")]
             slopes = gradient("covariance", *given), *(gradient_of(f, *given) for f in kinds)
-            found, right, cut = ([a] if isinstance(a, torch.Tensor) else a for a in slopes)
+            every = ([a] if isinstance(a, torch.Tensor) else a for a in slopes)
             names = "the gradient by x", "the gradient by the weights"
-            for what, slope, truth, wrong in zip(names, found, right, cut, strict=False):
+            for what, slope, truth, cut, out in zip(names, *every, strict=False):
                 words = f"{what} is not finite: is there a root of a weight that is 0?"
                 assert slope.isfinite().all(), words
                 slips = {
                     "0 everywhere: was it detached?": torch.zeros_like(truth),
-                    "is the divisor cut from the graph? The weights are in it": wrong,
+                    "is the divisor cut from the graph? The weights are in it": cut,
+                    "a point that weighs 0 is left out: it would count with a little weight": out,
                 }
                 check_value(slope, truth, what, slips, rtol=1e-3, atol=1e-4)
