@@ -123,8 +123,9 @@ print(parser.parse_args(["--flip", "False"]))
 # - an unknown word, or a text that doesn't fit, ends the program with status 2. `argparse` does so.
 #   Whether `--ste` may stand for `--steps` is up to you.
 #
-# `kind` may be any dataclass whose fields have such defaults; none is called `help`, which `argparse`
-# has already. `dataclasses.fields(kind)` lists the fields; each has a `name` and a `default`.
+# `kind` may be any dataclass without slots whose fields have such defaults; none is called `help`,
+# which `argparse` has already. `dataclasses.fields(kind)` lists the fields; each has a `name` and a
+# `default`.
 #
 # Example: `read_config(["--steps", "20", "--no-flip"])` gives a `Config` with `steps=20`,
 # `flip=False`.
@@ -1102,7 +1103,7 @@ show(figure, "Left the photograph; right a weave of coloured dots in which no sh
 # - It runs in evaluation mode and without a graph. Afterwards, also after an error or Ctrl-C, it
 #   and each of its parts are in the mode in which they were.
 # - The image stays as it is, and so do the weights and their gradients, and the hooks of the
-#   network.
+#   network, also after an error.
 #
 # Example of a result: `[{"shape": "circle", "confidence": 0.97, "box": [8.0, 5.5, 30.0, 27.0]}]`.
 

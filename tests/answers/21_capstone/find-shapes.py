@@ -14,7 +14,7 @@
 # - "each of its parts are in the mode in which they were"
 # - "The image stays as it is"
 # - "and so do the weights and their gradients"
-# - "and the hooks of the network"
+# - "and the hooks of the network, also after an error"
 #
 # Admits:
 #
@@ -958,7 +958,7 @@ def find_shapes(model, image):
     return found
 
 
-# %% wrong="all hooks are taken off" breaks="and the hooks of the network" says=["it isn't yours"]
+# %% wrong="all hooks are taken off" breaks="and the hooks of the network, also after an error" says=["it isn't yours"]
 import torch
 from shapefinder import SHAPES
 from shapefinder.folder import prepare
@@ -1282,7 +1282,7 @@ def find_shapes(model, image):
     return found
 
 
-# %% wrong="a hook stays on a part" breaks="and the hooks of the network" says=["a part of the model has other hooks"]
+# %% wrong="a hook stays on a part" breaks="and the hooks of the network, also after an error" says=["a part of it has other hooks"]
 import torch
 import torch.nn as nn
 from PIL import Image
@@ -1491,3 +1491,66 @@ def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
         }
         for sure, label, left, top, right, bottom in decode(output)[0].tolist()
     ]
+
+
+# %% wrong="a hook stays after an error" breaks="and the hooks of the network, also after an error" says=["after an error: the model or a part of it has other hooks"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    modes = [(part, part.training) for part in model.modules()]
+    first = next(model.parameters())
+    hook = model.register_forward_pre_hook(
+        lambda module, inputs: tuple(x.to(first.device, first.dtype) for x in inputs)
+    )
+    try:
+        model.eval()
+        x = prepare(image)[None]
+        with torch.no_grad():
+            rows = decode(model(x))[0].tolist()
+        hook.remove()
+    finally:
+        for part, mode in modes:
+            part.training = mode
+    width, height = image.size
+    shapes = []
+    for sure, label, left, top, right, bottom in rows:
+        box = [left * width, top * height, right * width, bottom * height]
+        shapes.append({"shape": SHAPES[int(label)], "confidence": sure, "box": box})
+    return shapes
+
+
+# %% wrong="weights stay frozen after an error" breaks="and so do the weights and their gradients" says=["after an error: the model was changed: its weights keep their dtype and whether they require grad"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    modes = [(part, part.training) for part in model.modules()]
+    first = next(model.parameters())
+    asked = [p.requires_grad for p in model.parameters()]
+    model.requires_grad_(False)
+    try:
+        model.eval()
+        x = prepare(image)[None].to(first.device, first.dtype)
+        rows = decode(model(x))[0].tolist()
+        for p, was in zip(model.parameters(), asked):
+            p.requires_grad_(was)
+    finally:
+        for part, mode in modes:
+            part.training = mode
+    width, height = image.size
+    shapes = []
+    for sure, label, left, top, right, bottom in rows:
+        box = [left * width, top * height, right * width, bottom * height]
+        shapes.append({"shape": SHAPES[int(label)], "confidence": sure, "box": box})
+    return shapes

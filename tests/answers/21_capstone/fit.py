@@ -4068,3 +4068,168 @@ def fit(
                 break
         ranks.all(None)
         return done
+
+
+# %% wrong="another suffix for the file beside it" breaks="Whatever happens during a save, `file` holds a whole run" says=["`file` may be called run.tmp as well"]
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+
+
+def fit(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    loss: Callable,
+    batch: Callable,
+    steps: int,
+    file: str | Path,
+    every: int = 50,
+) -> int:
+    file = Path(file)
+    grouped = dist.is_available() and dist.is_initialized()
+    rank = dist.get_rank() if grouped else 0
+    world_size = dist.get_world_size() if grouped else 1
+    device = next(model.parameters()).device
+
+    def save() -> None:
+        if rank == 0:
+            beside = file.with_suffix(".tmp")
+            kept = {
+                "step": done,
+                "model": model.state_dict(),
+                "optimizer": optimizer.state_dict(),
+            }
+            torch.save(kept, beside)
+            os.replace(beside, file)
+
+    asked = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
+    try:
+        done = 0
+        if file.exists():
+            kept = torch.load(file, map_location="cpu")
+            model.load_state_dict(kept["model"])
+            optimizer.load_state_dict(kept["optimizer"])
+            done = kept["step"]
+        if grouped:
+            for tensor in [*model.parameters(), *model.buffers()]:
+                dist.broadcast(tensor.detach(), 0)
+        stop, saved = False, done if file.exists() else -1
+        while done < steps and not stop:
+            torch.manual_seed(done * world_size + rank)
+            x, y = batch(done, rank, world_size)
+            model.train()
+            optimizer.zero_grad()
+            loss(model(x), y).backward()
+            if grouped:
+                for parameter in model.parameters():
+                    if parameter.grad is not None:
+                        dist.all_reduce(parameter.grad)
+                        parameter.grad /= world_size
+            optimizer.step()
+            done += 1
+            if done % every == 0:
+                save()
+                saved = done
+            note = torch.tensor(len(asked), device=device)
+            if grouped:
+                dist.all_reduce(note, dist.ReduceOp.MAX)
+            stop = bool(note)
+        if saved != done:
+            save()
+        if grouped:
+            dist.barrier()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return done
+
+
+# %% wrong="the good file moves away first" breaks="Whatever happens during a save, `file` holds a whole run" says=["whoever is killed there brings nothing back"]
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+
+
+def fit(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    loss: Callable,
+    batch: Callable,
+    steps: int,
+    file: str | Path,
+    every: int = 50,
+) -> int:
+    file = Path(file)
+    grouped = dist.is_available() and dist.is_initialized()
+    rank = dist.get_rank() if grouped else 0
+    world_size = dist.get_world_size() if grouped else 1
+    device = next(model.parameters()).device
+
+    def save() -> None:
+        if rank == 0:
+            beside = file.with_suffix(".old")
+            kept = {
+                "step": done,
+                "model": model.state_dict(),
+                "optimizer": optimizer.state_dict(),
+            }
+            if file.exists():
+                os.replace(file, beside)
+            try:
+                torch.save(kept, file)
+            except OSError:
+                if beside.exists():
+                    os.replace(beside, file)
+                raise
+            beside.unlink(missing_ok=True)
+
+    asked = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
+    try:
+        done = 0
+        if file.exists():
+            kept = torch.load(file, map_location="cpu")
+            model.load_state_dict(kept["model"])
+            optimizer.load_state_dict(kept["optimizer"])
+            done = kept["step"]
+        if grouped:
+            for tensor in [*model.parameters(), *model.buffers()]:
+                dist.broadcast(tensor.detach(), 0)
+        stop, saved = False, done if file.exists() else -1
+        while done < steps and not stop:
+            torch.manual_seed(done * world_size + rank)
+            x, y = batch(done, rank, world_size)
+            model.train()
+            optimizer.zero_grad()
+            loss(model(x), y).backward()
+            if grouped:
+                for parameter in model.parameters():
+                    if parameter.grad is not None:
+                        dist.all_reduce(parameter.grad)
+                        parameter.grad /= world_size
+            optimizer.step()
+            done += 1
+            if done % every == 0:
+                save()
+                saved = done
+            note = torch.tensor(len(asked), device=device)
+            if grouped:
+                dist.all_reduce(note, dist.ReduceOp.MAX)
+            stop = bool(note)
+        if saved != done:
+            save()
+        if grouped:
+            dist.barrier()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return done

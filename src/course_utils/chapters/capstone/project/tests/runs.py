@@ -127,6 +127,11 @@ def to_memory(place=None, _use_new_zipfile_serialization=True, **others):
     return isinstance(place, io.BytesIO) or not _use_new_zipfile_serialization
 
 
+def write_half(place):
+    """What is there of a save that dies."""
+    (place.write if hasattr(place, "write") else Path(place).write_bytes)(b"half")
+
+
 def on_rank_0(name, save, *arguments, **named):
     if name == "torch.save" and to_memory(*arguments[1:2], **named):
         return save(*arguments, **named)

@@ -173,24 +173,24 @@ def test_the_example_of_the_statement():
     )
 
 
-def test_a_dataclass_with_slots():
-    @dataclass(frozen=True, slots=True)
-    class Slots:
+def test_names_that_are_no_fields():
+    @dataclass(frozen=True)
+    class Named:
         unit: ClassVar[str] = "pixels"
         depth: int = 1
         on: bool = field(default=False, repr=False)
 
     why = (
-        "a dataclass may have slots, and names of the class that are no fields: fields(kind) tells "
-        "what it has, and each has a name and a default"
+        "a dataclass may have names of the class that are no fields: fields(kind) tells what it "
+        "has, and each has a name and a default"
     )
     for words, right in (([], (1, False)), (["--depth", "9", "--on"], (9, True))):
         try:
-            found = read(words, Slots)
+            found = read(words, Named)
         except (AssertionError, AttributeError, TypeError, ValueError) as error:
             raise AssertionError(f"{why}. {error}") from None
         assert found == {"depth": right[0], "on": right[1]}, f"{why}; {words} gave {found}"
-    status = status_of(["--unit", "x"], Slots)
+    status = status_of(["--unit", "x"], Named)
     assert status == 2, f"{why}; --unit is no field's, and the status is {status}, not 2"
 
 

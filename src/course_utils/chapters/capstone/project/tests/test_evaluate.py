@@ -71,7 +71,8 @@ def test_a_shape_is_found_once():
 def test_another_class_is_no_hit():
     for mine, right in ((1, 0), (0, 1), (2, 0), (1, 2), (2, 1), (7, 8)):
         result = score(([(0.9, mine, A)], [(right, A)]))
-        check(result, "the box is right and the class wrong", precision=0, recall=0, f1=0)
+        check(result, "the box is right and the class wrong", precision=0, recall=0)
+        check(result, "a found box, a true one, no hit: 2 · hits / (found + true)", f1=0)
         check(result, COUNT, count=1)
     result = score(([(0.9, 1, A)], [(0, A), (1, (0.0, 0.0, 0.4, 0.3))]))
     check(result, "the best box of its own class counts, not the best of all",

@@ -200,7 +200,8 @@ def test_no_object_at_all():
     output = torch.zeros(2, 8, 2, 2, requires_grad=True)
     result = losses(output, a_target(n=2))
     assert not result.isnan().any(), "without an object the sums are divided by 1, not by 0"
-    close(result, torch.tensor([8 * math.log(2), 0.0, 0.0]), "without an object")
+    why = "without an object there is neither class nor box, and all cells still count as empty"
+    close(result, torch.tensor([8 * math.log(2), 0.0, 0.0]), why)
     result.sum().backward()
     assert output.grad is not None and not output.grad.isnan().any(), "the gradient is NaN"
 

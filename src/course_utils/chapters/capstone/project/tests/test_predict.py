@@ -1,6 +1,6 @@
 import io
 import math
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import torch
 import torch.nn as nn
@@ -56,30 +56,44 @@ class Fixed(nn.Module):
         return output
 
 
-def find(model, image):
+@contextmanager
+def all_as_it_was(model):
+    """What is no result, also after an error; hooks that were there run as before."""
     before = [(weight.dtype, weight.requires_grad) for weight in model.parameters()]
     numbers = [weight.detach().clone() for weight in model.parameters()]
     parts = [len(part._forward_hooks) + len(part._forward_pre_hooks) for part in model.modules()]
     model.weight.grad = torch.ones_like(model.weight)
     called = []
     theirs = model.register_forward_hook(lambda *_: called.append(True))
-    result = find_shapes(model, image)
-    assert model.weight.grad is not None and model.weight.grad.item() == 1, (
-        "the weights' gradients were changed: whoever trains the model still needs them"
-    )
-    assert [(weight.dtype, weight.requires_grad) for weight in model.parameters()] == before, (
-        "the model was changed: its weights keep their dtype and whether they require grad"
-    )
-    hooks = list(model._forward_hooks)
-    assert theirs.id in hooks, "a hook that was on the model before is gone: it isn't yours"
-    assert hooks == [theirs.id], "a hook is left on the model"
-    theirs.remove()
-    after = [len(part._forward_hooks) + len(part._forward_pre_hooks) for part in model.modules()]
-    assert after == parts, "a part of the model has other hooks than before"
-    assert all(map(torch.equal, numbers, model.parameters())), (
-        "the weights have other numbers than before: a network isn't written into by who uses it"
-    )
-    assert model.frozen.grad is None, "a weight without a gradient has one behind the call"
+    later = "after an error: "
+    try:
+        yield called
+        later = ""
+    finally:
+        assert model.weight.grad is not None and model.weight.grad.item() == 1, (
+            f"{later}the weights' gradients were changed: whoever trains the model still needs them"
+        )
+        assert [(weight.dtype, weight.requires_grad) for weight in model.parameters()] == before, (
+            f"{later}the model was changed: its weights keep their dtype and whether they require grad"
+        )
+        hooks = list(model._forward_hooks)
+        gone = f"{later}a hook that was on the model before is gone: it isn't yours"
+        assert theirs.id in hooks, gone
+        theirs.remove()
+        assert hooks == [theirs.id], f"{later}a hook is left on the model"
+        after = [len(one._forward_hooks) + len(one._forward_pre_hooks) for one in model.modules()]
+        assert after == parts, f"{later}the model or a part of it has other hooks than before"
+        assert all(map(torch.equal, numbers, model.parameters())), (
+            f"{later}the weights have other numbers than before: whoever uses a network doesn't "
+            "write into it"
+        )
+        kept = f"{later}a weight without a gradient has one behind the call"
+        assert model.frozen.grad is None, kept
+
+
+def find(model, image):
+    with all_as_it_was(model) as called:
+        result = find_shapes(model, image)
     assert result is not None, NOTHING
     if model.got:
         assert called, "a hook of the network didn't run: call model(x), not model.forward(x)"

@@ -1,3 +1,4 @@
+import os
 import signal
 import tempfile
 from contextlib import suppress
@@ -8,7 +9,7 @@ import torch
 import torch.nn as nn
 from expect import close
 from ranks import run_ranks
-from runs import Net, Run, a_run, late_on_two_ranks, on_two_ranks, terminate
+from runs import Net, Run, a_run, late_on_two_ranks, on_two_ranks, terminate, write_half
 
 
 def test_the_steps_of_one_process():
@@ -144,19 +145,18 @@ def test_it_is_kept_every_so_often():
 
 
 def test_a_save_that_dies_leaves_the_file_whole():
-    tried = []
+    tried, there = [], []
 
     def half(state, place, *more, **others):
         tried.append(place)
-        if hasattr(place, "write"):
-            place.write(b"half")
-        else:
-            Path(place).write_bytes(b"half")
+        write_half(place)
+        there.append(run.file.exists() and run.file.read_bytes())
         raise OSError("the disk is full")
 
     with a_run() as run:
         run(2)
         assert run.step_in_file() == 2, "after 2 steps the file holds another run"
+        good = run.file.read_bytes()
         with patch("torch.save", half):
             try:
                 run(4)
@@ -169,6 +169,10 @@ def test_a_save_that_dies_leaves_the_file_whole():
             "a save that died half-way destroyed the last good file: write beside it, then replace"
         )
         assert torch.load(run.file)["step"] == 2, "the last good file was changed"
+        assert there[0] == good, (
+            "in the middle of a save the last good file is not in its place, and whoever is killed "
+            "there brings nothing back: write beside it, then replace"
+        )
         try:
             done = run(4)
         except AssertionError:
@@ -191,6 +195,32 @@ def test_a_save_that_dies_leaves_the_file_whole():
             "the new file is written in another folder than that of `file`: that may be another "
             "disk, and `os.replace` can't move from disk to disk. Write it beside `file`"
         )
+
+
+def test_the_file_has_the_name_of_the_one_beside_it():
+    moved = []
+
+    def noted(move):
+        return lambda source, *more, **named: (moved.append(source), move(source, *more, **named))
+
+    def half(state, place, *more, **others):
+        write_half(place)
+        raise OSError("the disk is full")
+
+    with patch("os.replace", noted(os.replace)), patch("os.rename", noted(os.rename)):
+        with a_run() as run:
+            run(1)
+    for name in {Path(place).name for place in moved}:
+        with a_run() as run:
+            run.file = run.file.with_name(name)
+            run(2)
+            with patch("torch.save", half), suppress(OSError):
+                run(3)
+            assert run.file.read_bytes() != b"half", (
+                f"`file` may be called {name} as well, and then it is the file beside it that a "
+                "save that dies leaves half written: add to its name, `file.name + …`, whatever "
+                "that is; with_suffix takes a part of it away"
+            )
 
 
 def test_a_move_that_dies_leaves_the_file_whole():
