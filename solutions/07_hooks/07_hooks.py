@@ -329,8 +329,8 @@ print("a deep copy:", hooks_on(copy.deepcopy(layer)))
 # how.) `with capture(model, names) as seen:` gives a dict with a list for each name. Every call of
 # that module inside the block appends its output to its list.
 #
-# - `names` are as `named_modules()` gives them, at any depth; `""` is the model itself. All outputs
-#   are tensors; inputs may be passed by keyword.
+# - `names` are as `named_modules()` gives them, at any depth, each once; `""` is the model itself.
+#   All outputs are tensors; inputs may be passed by keyword.
 # - The model computes what it always did, and its gradients still flow.
 # - When the block ends, by an exception too, your hooks are gone, hooks that were there before are
 #   still there, and the exception goes on its way.

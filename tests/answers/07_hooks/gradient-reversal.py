@@ -860,3 +860,31 @@ class Reversal(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):
         return -ctx.strength * grad_output, None
+
+
+# %% right="a hook before the node, and setup_context"
+def gradient_reversal(x, strength):
+    y = x.view(x.shape)
+    if y.grad_fn is not None:
+        y.grad_fn.register_prehook(lambda grads: tuple(g * -strength for g in grads))
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x, strength):
+        return x.view_as(x)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        _, ctx.strength = inputs
+
+    @staticmethod
+    def backward(ctx, g):
+        return torch.neg(g) * ctx.strength, None
+
+    @staticmethod
+    def jvp(ctx, t, _):
+        return -ctx.strength * t

@@ -582,3 +582,23 @@ def step_in_backward(parameters, lr, momentum):
         parameter.grad = None
 
     return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]
+
+
+# %% wrong="the index is looked up when the hook runs" says=["a loop's variable is looked up when the hook runs"]
+def step_in_backward(parameters, lr, momentum):
+    velocities = {}
+
+    def step(parameter, index):
+        with torch.no_grad():
+            velocity = parameter.grad.clone()
+            if index in velocities:
+                velocity += momentum * velocities[index]
+            velocities[index] = velocity
+            parameter -= lr * velocity
+        parameter.grad = None
+
+    handles = []
+    for index, p in enumerate(parameters):
+        if p.requires_grad:
+            handles.append(p.register_post_accumulate_grad_hook(lambda p: step(p, index)))
+    return handles

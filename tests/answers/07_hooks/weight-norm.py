@@ -1246,3 +1246,29 @@ class WeightNorm(nn.Module):
     def right_inverse(self, weight):
         dims = tuple(range(1, weight.dim()))
         return torch.linalg.vector_norm(weight, dim=dims, keepdim=True), weight
+
+
+# %% wrong="the parametrization multiplies, and doesn't divide" says=["this is g * v: v is to be divided by its length"]
+def weight_norm(layer):
+    weight = layer.weight.detach()
+    del layer.weight
+    dims = tuple(range(1, weight.dim()))
+    layer.weight_g = nn.Parameter(torch.linalg.vector_norm(weight, dim=dims, keepdim=True))
+    layer.weight_v = nn.Parameter(weight.clone())
+    layer.register_forward_pre_hook(compute_weight)
+    return layer
+
+
+def compute_weight(module, args):
+    v = module.weight_v
+    norm = torch.linalg.vector_norm(v, dim=tuple(range(1, v.dim())), keepdim=True)
+    module.weight = module.weight_g * v / norm
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v
+
+    def right_inverse(self, weight):
+        dims = tuple(range(1, weight.dim()))
+        return torch.linalg.vector_norm(weight, dim=dims, keepdim=True), weight

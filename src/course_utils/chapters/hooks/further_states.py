@@ -309,9 +309,12 @@ def _deep_copy(weight_norm: Callable, kind: type) -> None:
     twin = copy.deepcopy(layer)
     with torch.no_grad():
         twin.get_parameter("weight_g").mul_(2)
-    found = [one(torch.ones_like(weight)).item() for one in (layer, twin)]
-    words = "a deep copy of the layer, whose weight_g is doubled; for [[1, 1]] layer and copy give"
     told = "the hook is handed the module that is called"
+    try:
+        found = [one(torch.ones_like(weight)).item() for one in (layer, twin)]
+    except AttributeError as error:
+        raise AssertionError(f"a deep copy is called: {error}: {told}, so use that") from None
+    words = "a deep copy of the layer, whose weight_g is doubled; for [[1, 1]] layer and copy give"
     assert abs(found[0] - 7) + abs(found[1] - 14) < 1e-4, f"{words} {found}, not 7 and 14: {told}"
 
 

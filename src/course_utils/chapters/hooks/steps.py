@@ -55,7 +55,13 @@ def run_steps(
         if parameter.requires_grad:
             parameter.register_post_accumulate_grad_hook(count)
     for x in batches:
-        network(x).square().mean().backward()
+        try:
+            network(x).square().mean().backward()
+        except RuntimeError as error:
+            if "size of tensor" not in str(error):
+                raise
+            late = "a loop's variable is looked up when the hook runs: by then it is the last one"
+            raise AssertionError(f"{error}: {late}") from None
         weights.append([parameter.detach().clone() for parameter in parameters])
         count()
     most = max(alive)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from course_utils.chapters.hooks import slips as known_slips
 from course_utils.chapters.hooks.counting import bystander
 from course_utils.learner.awkward import forbid_side_effects
-from course_utils.learner.checks import check_close, check_equal
+from course_utils.learner.checks import check_equal
 from course_utils.learner.operators import forbid_operators
 from course_utils.learner.tracebacks import ends_in_notebook
 from course_utils.learner.values import check_value
@@ -96,7 +96,10 @@ def check_weight_norm(trial: Callable, weight: Tensor, x: Tensor, by_hook: bool)
     instead = layer_of(weight)(weight).detach()
     replaced = by_hook and found.shape == instead.shape and torch.allclose(found, instead)
     assert not replaced, "what a forward pre-hook returns replaces the input: let it return nothing"
-    check_close(found, output, "the output right after", rtol=1e-4, atol=1e-4)
+    lengths = weight.flatten(1).norm(dim=1).view(-1, *[1] * (weight.dim() - 1))
+    product = layer_of(lengths * weight)(x).detach()
+    whole = {"this is g * v: v is to be divided by its length": product}
+    check_value(found, output, "the output right after", whole, rtol=1e-4, atol=1e-4)
     fixed = {"the norm of v is taken for a constant: it is part of the graph, too": plain}
     for name, slope in slopes.items():
         check_value(grads[name], slope, f"the gradient of {name}", fixed, rtol=1e-3, atol=1e-3)
