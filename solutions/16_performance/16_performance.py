@@ -1004,7 +1004,8 @@ print("backward / forward:", backward.get_total_flops() / forward.get_total_flop
 #
 # In a `TorchDispatchMode`, `func.overloadpacket.__name__` is the name. The arguments:
 #
-# - `mm(x, y)`, `bmm(x, y)`; `addmm(bias, x, y)`, `baddbmm(bias, x, y)`;
+# - `mm(x, y)`, `bmm(x, y)`; `addmm(bias, x, y)`, `baddbmm(bias, x, y)`; perhaps with `out=` or
+#   with factors, `beta=` and `alpha=`;
 # - `convolution(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups)`;
 # - `convolution_backward(grad_output, x, weight, bias_sizes, stride, padding, dilation, transposed,
 #   output_padding, groups, output_mask)`. The mask tells which gradients are computed: by `x`, by
@@ -1058,7 +1059,7 @@ programs += ["one dimension, backward", "three dimensions", "one filter, backwar
 programs += ["backward by the image alone", "nothing to multiply", "no rows"]
 programs += ["a factor made with a dtype", "without a bias, backward", "in inference mode"]
 programs += ["factors beta and alpha", "edited in place", "drawn numbers"]
-programs += ["terms: none", "without gradients", "a batch, beta and alpha"]
+programs += ["terms: none", "without gradients", "a batch, beta and alpha", "out=, twice"]
 several = [[name] for name in programs] + [["linear", "linear", "convolution"]]
 ### BEGIN HIDDEN TESTS
 several += [["depthwise, backward"], programs]
@@ -1394,21 +1395,14 @@ def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
 
 
 # %% nbgrader={"grade_id": "checkpoint-schedule-check", "grade": true, "points": 4}
-from course_utils.chapters.performance.schedules import check_schedule
+from course_utils.chapters.performance.schedules import check_apart, check_schedule
 
-chains = [
-    [1] * 9,
-    [8, 1, 1, 8, 1, 1],
-    [5],
-    [3, 4],
-    [4, 5],
-    [5, 1, 2, 7, 1, 1, 3, 2],
-    [1, 9, 1, 1, 1, 9, 1, 4],
-]
-chains += [[0, 2, 0, 0, 6], [2] * 7, [13, 2, 11, 1, 7, 3, 5, 5, 3, 7, 1, 2]]
-chains += [[0, 5] * 6]  # many segments
+chains = [[1] * 9, [8, 1, 1, 8, 1, 1], [5], [3, 4], [4, 5], [5, 1, 2, 7, 1, 1, 3, 2]]
+chains += [[1, 9, 1, 1, 1, 9, 1, 4], [0, 2, 0, 0, 6], [2] * 7]
+chains += [[13, 2, 11, 1, 7, 3, 5, 5, 3, 7, 1, 2], [0, 5] * 6]
 chains += [[20, 19] + [1] * 10, [0], [0, 0, 0], [6, 0, 7, 2, 0, 0, 9, 1, 1, 4, 8, 3, 0, 5]]
 chains += [[0, 1, 3, 2, 0, 4, 1, 1]]  # the best schedule doesn't begin with the best for a part
+chains += [[5, 1, 2, 1, 7, 1, 3, 2]]  # two sizes of an earlier list exchanged
 rounds = [chains, [[(n << 30) + n for n in (3, 2, 1, 5, 2)]]]  # gigabytes last: a loop may hang
 ### BEGIN HIDDEN TESTS
 rounds += [[[3, 1, 4, 1, 5, 9, 2, 6, 5, 3], [1] * 14, [6, 2, 9, 1, 8, 3, 7, 5, 2, 9, 1, 4]]]
@@ -1420,6 +1414,8 @@ for chains in rounds:
                 mine = list(chain)
                 check_schedule(checkpoint_schedule(mine), chain, chains)
                 assert mine == chain, "the list that was handed in was changed: work on a copy"
+        with case("the same sizes again"):
+            check_apart(*(checkpoint_schedule(list(chains[0])) for _ in range(2)))
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -1823,9 +1819,10 @@ with every_case() as case:
     for name, (x, dim) in inputs.items():
         with case(name):
             mine = x.clone()
-            check_quantised(quantise(mine, dim), x, dim)
+            found = quantise(mine, dim)
             same = torch.equal(mine, x) and not mine.requires_grad
             assert same, "x itself was changed"
+            check_quantised(found, x, dim)
     for dim in (None, 1):
         with case(f"other states of x, dim={dim}"):
             check_states(quantise, drawn, dim, what="quantise(x, dim)")

@@ -530,3 +530,73 @@ def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
         if best is None or peak < best[1]:
             best = [b - a for a, b in zip(starts, ends)], peak
     return best
+
+
+# %% wrong="one list for equal sizes" judge="passes" says=["the same sizes again: a second call gives the very list of the first"]
+import functools
+import itertools
+
+
+@functools.lru_cache
+def search(saved: tuple) -> tuple[list[int], int]:
+    best = None
+    for cuts in itertools.product([False, True], repeat=len(saved) - 1):
+        segments = [[saved[0]]]
+        for cut, size in zip(cuts, saved[1:]):
+            if cut:
+                segments.append([size])
+            else:
+                segments[-1].append(size)
+        peak = sum(s[0] for s in segments) + max(sum(s[1:]) for s in segments)
+        if best is None or peak < best[1]:
+            best = [len(s) for s in segments], peak
+    return best
+
+
+def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
+    return search(tuple(saved))
+
+
+# %% wrong="remembers by length and sum" says=["[5, 1, 2, 1, 7, 1, 3, 2]: peak: that is the peak of another list"]
+import itertools
+
+seen = {}
+
+
+def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
+    key = len(saved), sum(saved)
+    if key in seen:
+        return seen[key]
+    best = None
+    for cuts in itertools.product([False, True], repeat=len(saved) - 1):
+        segments = [[saved[0]]]
+        for cut, size in zip(cuts, saved[1:]):
+            if cut:
+                segments.append([size])
+            else:
+                segments[-1].append(size)
+        peak = sum(s[0] for s in segments) + max(sum(s[1:]) for s in segments)
+        if best is None or peak < best[1]:
+            best = [len(s) for s in segments], peak
+    seen[key] = best
+    return best
+
+
+# %% wrong="remembers by length, largest and first" says=["[5, 1, 2, 1, 7, 1, 3, 2]: peak: that is the peak of another list"]
+known = {}
+
+
+def checkpoint_schedule(saved):
+    key = len(saved), max(saved), saved[0]
+    if key not in known:
+        n, best = len(saved), None
+        for cuts in range(2 ** (n - 1)):
+            starts = [0] + [k for k in range(1, n) if cuts >> (k - 1) & 1]
+            ends = [*starts[1:], n]
+            rest = max(sum(saved[a + 1 : b]) for a, b in zip(starts, ends))
+            peak = sum(saved[a] for a in starts) + rest
+            if best is None or peak < best[1]:
+                best = [b - a for a, b in zip(starts, ends)], peak
+        known[key] = best
+    lengths, peak = known[key]
+    return list(lengths), peak

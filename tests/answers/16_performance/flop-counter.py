@@ -16,6 +16,7 @@
 # - "Convolutions have one to three dimensions"
 # - "What `run` computes stays the same"
 # - "and what it raises goes on to the caller"
+# - "perhaps with `out=`"
 #
 # Admits:
 #
@@ -23,6 +24,7 @@
 # - "any stride, padding, dilation and groups": strided, dilated
 # - "One that doesn't run is left out": nothing to multiply
 # - "The mask tells which gradients": no gradient by the image
+# - "perhaps with `out=`": out=, twice
 
 # %% wrong="multiply-adds" says=["those are multiply-adds"]
 def flop_counter(run: Callable) -> dict[str, int]:
@@ -371,8 +373,8 @@ def flop_counter(run):
         return 2 * y.numel() * math.prod(w.shape[1:])
 
     formulas = {
-        "mm": lambda y, a, b: 2 * math.prod(a.shape) * b.shape[-1],
-        "bmm": lambda y, a, b: 2 * math.prod(a.shape) * b.shape[-1],
+        "mm": lambda y, a, b, **_: 2 * math.prod(a.shape) * b.shape[-1],
+        "bmm": lambda y, a, b, **_: 2 * math.prod(a.shape) * b.shape[-1],
         "addmm": lambda y, c, a, b, **_: 2 * math.prod(a.shape) * b.shape[-1],
         "baddbmm": lambda y, c, a, b, **_: 2 * math.prod(a.shape) * b.shape[-1],
         "convolution": lambda y, x, w, *_: forward(y, w),
@@ -1061,3 +1063,35 @@ def flop_counter(run: Callable) -> dict[str, int]:
     with Counter():
         run()
     return counts
+
+
+# %% wrong="names of default overloads alone" breaks="perhaps with `out=`" says=["out=, twice: addmm, mm ran, and is not counted"]
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class Counts(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.flops = {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        name = func.name().removeprefix("aten::")
+        flops = None
+        if name in ("mm", "bmm"):
+            flops = 2 * out.numel() * args[0].shape[-1]
+        elif name in ("addmm", "baddbmm"):
+            flops = 2 * out.numel() * args[1].shape[-1]
+        elif name == "convolution":
+            flops = 2 * out.numel() * args[1][0].numel()
+        elif name == "convolution_backward":
+            flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[-1][:2])
+        if flops is not None:
+            self.flops[name] = self.flops.get(name, 0) + flops
+        return out
+
+
+def flop_counter(run: Callable) -> dict[str, int]:
+    with Counts() as counts:
+        run()
+    return counts.flops

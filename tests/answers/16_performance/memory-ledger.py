@@ -754,3 +754,47 @@ def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int
         "optimizer": copies * numbers * itemsize,
         "activations": sum(kept.values()) * itemsize,
     }
+
+
+# %% wrong="an activation behind another saves nothing" says=["ReLU and tanh save their results, also behind another activation"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    parameters, width, kept = 0, 0, {}
+    for k, (kind, *sizes) in enumerate(layers):
+        if kind == "linear":
+            inputs, outputs = sizes
+            parameters += inputs * outputs + outputs
+            kept[k] = batch * inputs
+            width = outputs
+        elif kind == "gelu":
+            kept[k] = batch * width
+        elif layers[k - 1][0] == "linear":
+            kept[k + 1] = batch * width
+    buffers = {"sgd": 0, "momentum": 1, "adam": 2}[optimizer]
+    return {
+        "parameters": parameters * itemsize,
+        "gradients": parameters * itemsize,
+        "optimizer": buffers * parameters * itemsize,
+        "activations": sum(kept.values()) * itemsize,
+    }
+
+
+# %% wrong="GELU keeps input and result" says=["GELU saves its input alone, not its result as well"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    parameters, width, kept = 0, 0, {}
+    for k, (kind, *sizes) in enumerate(layers):
+        if kind == "linear":
+            inputs, outputs = sizes
+            parameters += inputs * outputs + outputs
+            kept[k] = batch * inputs
+            width = outputs
+        elif kind == "gelu":
+            kept[k] = kept[k + 1] = batch * width
+        else:
+            kept[k + 1] = batch * width
+    buffers = {"sgd": 0, "momentum": 1, "adam": 2}[optimizer]
+    return {
+        "parameters": parameters * itemsize,
+        "gradients": parameters * itemsize,
+        "optimizer": buffers * parameters * itemsize,
+        "activations": sum(kept.values()) * itemsize,
+    }

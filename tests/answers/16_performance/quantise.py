@@ -720,3 +720,40 @@ def quantise(x, dim=None):
     zero = torch.round(-128 - low / scale).to(torch.int32)
     q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
     return q, scale, zero
+
+
+# %% wrong="a range of one dimension, limited in place" says=["one dimension, a scale for each: x itself was changed"]
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        dims = [d for d in range(x.ndim) if d != dim % x.ndim]
+        low = x.amin(dims, keepdim=True) if dims else x
+        high = x.amax(dims, keepdim=True) if dims else x.clone()
+    low, high = low.clamp_(max=0), high.clamp_(min=0)
+    scale = (high - low) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    zero = torch.round(-128 - low / scale).to(torch.int32)
+    q = (torch.round(x / scale) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero
+
+
+# %% wrong="times 1 / scale, zero as well" says=["zero: divide by the scale; 1 / scale is infinite"]
+def quantise(
+    x: torch.Tensor, dim: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if dim is None:
+        low, high = x.min(), x.max()
+    else:
+        dims = [d for d in range(x.ndim) if d != dim % x.ndim]
+        low = x.amin(dims, keepdim=True) if dims else x
+        high = x.amax(dims, keepdim=True) if dims else x
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = (high - low) / 255
+    scale = torch.where(scale == 0, 1.0, scale)
+    inverse = 1 / scale
+    zero = torch.round(-128 - low * inverse).to(torch.int32)
+    q = (torch.round(x * inverse) + zero).clamp(-128, 127).to(torch.int8)
+    return q, scale, zero

@@ -135,7 +135,7 @@ def _program(name: str, device: str) -> Callable[[], torch.Tensor]:
 
 _MORE = (
     "factors beta and alpha", "edited in place", "drawn numbers", "in inference mode",
-    "terms: none", "without gradients", "a batch, beta and alpha",
+    "terms: none", "without gradients", "a batch, beta and alpha", "out=, twice",
 )  # fmt: skip
 
 
@@ -146,6 +146,8 @@ def _more_program(name: str, draw: Callable[..., torch.Tensor]) -> Callable[[], 
         return lambda: torch.addmm(c, x, y, beta=0.5, alpha=3)
     if name == "a batch, beta and alpha":
         return lambda: torch.baddbmm(c[None], x[None], y[None], beta=-1, alpha=0.5)
+    if name == "out=, twice":  # other overloads of the same operators
+        return lambda: torch.addmm(c, x, y, out=torch.mm(x, y, out=torch.empty_like(c)))
     if name == "edited in place":
         return lambda: torch.mm(x.clone().add_(1), y)
     if name == "drawn numbers":

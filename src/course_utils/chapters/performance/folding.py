@@ -159,6 +159,9 @@ def _fold(
                 one[n, min(n, one.shape[1] - 1), 1, 1] = 1
             if spread == "skip":
                 one[n, n % one.shape[1]] = 1
+            if diagonal == "first group":
+                one[n, 0, 1, 1] = 0
+                one[n, n : n + 1, 1, 1] = 1
             if diagonal == "all":
                 one[n, :, 1, 1] = 1
             if diagonal == "number of groups" and wide.groups > 1:
@@ -209,6 +212,9 @@ def check_fold(found: dict, case: dict) -> None:
             ),
             "with groups, input channels are counted anew in each group ": _fold(
                 block, x, diagonal="last"
+            ),
+            "with groups, input channels are counted anew in each group  ": _fold(
+                block, x, diagonal="first group"
             ),
             "the norm's bias is missing": _fold(block, x, beta=False),
             "the running mean is scaled as well: (b - mean) times the factor": _fold(

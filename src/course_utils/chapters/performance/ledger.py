@@ -168,6 +168,17 @@ def _activation_slips(layers: Sequence[tuple], factor: int) -> dict[str, int]:
         "GELU saves its input, not its result": _activations(
             layers, lambda name, k: {k} if name == "linear" else {k + 1}
         ),
+        "GELU saves its input alone, not its result as well": _activations(
+            layers, lambda name, k: right(name, k) | ({k + 1} if name == "gelu" else set())
+        ),
+        "ReLU and tanh save their results, also behind another activation": _activations(
+            layers,
+            lambda name, k: (
+                right(name, k)
+                if name not in output or k == 0 or layers[k - 1][0] == "linear"
+                else set()
+            ),
+        ),
         "the result of ReLU and tanh is saved, not their input": _activations(
             layers, lambda name, k: {k}
         ),

@@ -81,6 +81,9 @@ def check_quantised(found: Any, x: Tensor, dim: int | None) -> None:
         "q begins at -128, not at 0": off,
         "round to the nearest whole number": torch.trunc(-128 - low / right[1]).to(torch.int32),
         "the sign of low / scale is turned": torch.round(-128 + low / right[1]).to(torch.int32),
+        "divide by the scale; 1 / scale is infinite for one as small as this": (
+            torch.round(-128 - low * (1 / right[1])).to(torch.int32)
+        ),
     }
     check_value(zero, right[2], "zero", shift, rtol=0, atol=0.5)
     assert isinstance(q, Tensor), f"q is of type {type(q).__name__}, expected a torch.Tensor"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Any
 
 from course_utils.learner.tracebacks import ends_in_notebook
@@ -49,7 +50,7 @@ def check_schedule(found: Any, saved: Sequence[int], others: Sequence[Sequence[i
     Args:
         found: what the learner's function gave.
         saved: the sizes of the layers' inputs.
-        others: lists that the function was called with as well.
+        others: lists that the function was called with, this one's earlier ones first.
     """
     __tracebackhide__ = True
     lengths, mine = check_parts(found, "lengths", "peak")
@@ -87,7 +88,8 @@ def check_schedule(found: Any, saved: Sequence[int], others: Sequence[Sequence[i
         isinstance(mine, (int, float)) and mine != right and math.isclose(mine, right, rel_tol=1e-6)
     )
     assert not near, "peak is right to a few digits only: sizes may be billions, keep them as int"
-    earlier = [peak(other, lengths) for other in others if len(other) == layers]
+    before = takewhile(lambda other: other != saved, others)
+    earlier = [peak(other, lengths) for other in before if len(other) == layers]
     words = "that is the peak of another list: keep nothing from one call to the next"
     assert mine == right or mine not in earlier, f"peak: {words}"
     kind = type(mine).__name__
@@ -111,3 +113,12 @@ def check_schedule(found: Any, saved: Sequence[int], others: Sequence[Sequence[i
     if right == sum(saved):
         more = "; if all look alike to you: the largest rest counts, not the sum of the rests"
     assert right == best, f"another schedule has a smaller peak than {right}{more}"
+
+
+@ends_in_notebook
+def check_apart(first: Any, second: Any) -> None:
+    """Check that the lists of two calls aren't one and the same."""
+    __tracebackhide__ = True
+    (first, _), (second, _) = (check_parts(one, "lengths", "peak") for one in (first, second))
+    same = first is second and isinstance(first, list)
+    assert not same, "a second call gives the very list of the first: give each caller its own"
