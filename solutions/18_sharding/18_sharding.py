@@ -1219,7 +1219,7 @@ def check_cases(cases):
     with every_case() as case:
         for place, (stages, micro_batches) in enumerate(cases):
             with case(f"{stages} stages, {micro_batches} micro-batches"):
-                check_bubble(found, place, stages, micro_batches)
+                check_bubble(found, place, cases)
 
 
 check_cases([(2, 4), (4, 8), (1, 3), (3, 1), (3, 3), (1, 1)])

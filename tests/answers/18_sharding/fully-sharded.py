@@ -1056,3 +1056,22 @@ def fully_sharded(x, shards):
     for shard in shards:
         x = Layer.apply(x, shard)
     return x
+
+
+# %% wrong="squares the saved output in place" says=["the backward pass changed the result of the call"]
+def fully_sharded(x, shards):
+    class Layer(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, h, shard):
+            out = torch.tanh(h @ gather_rows(shard).T)
+            ctx.h, ctx.shard, ctx.out = h, shard, out
+            return out
+
+        @staticmethod
+        def backward(ctx, grad):
+            g = grad * (1 - ctx.out.detach().square_())
+            return g @ gather_rows(ctx.shard), scatter_mean_rows(g.T @ ctx.h)
+
+    for shard in shards:
+        x = Layer.apply(x, shard)
+    return x

@@ -512,3 +512,42 @@ def pipeline(kind, stage, stages, micro_batches, tasks=[]):
 
 def bubble(stages, micro_batches):
     return (stages - 1) / (micro_batches + stages - 1)
+
+
+# %% wrong="a bubble at both ends" says=["bubble(2, 4) is 0.3333333333333333, expected 0.2"]
+def pipeline(kind, stage, stages, micro_batches):
+    warm = min(stages - stage - 1, micro_batches) if kind == "1f1b" else micro_batches
+    tasks = [f"F{n}" for n in range(warm)]
+    for n in range(micro_batches):
+        if warm + n < micro_batches:
+            tasks.append(f"F{warm + n}")
+        tasks.append(f"B{n}")
+    return tasks
+
+
+def bubble(stages, micro_batches):
+    return 2 * (stages - 1) / (micro_batches + 2 * (stages - 1))
+
+
+# %% right="greedy, and a bubble that is measured"
+def pipeline(kind, stage, stages, micro_batches):
+    limit = micro_batches if kind == "gpipe" else stages - stage
+    tasks = []
+    ahead, back = iter(range(micro_batches)), 0
+    coming = next(ahead, None)
+    done = 0
+    while back < micro_batches:
+        if coming is not None and done - back < limit:
+            tasks += ["F" + str(coming)]
+            coming = next(ahead, None)
+            done += 1
+        else:
+            tasks += ["B" + str(back)]
+            back += 1
+    return tasks
+
+
+def bubble(stages, micro_batches):
+    rows = clock([pipeline("gpipe", s, stages, micro_batches) for s in range(stages)])
+    whole = max(end for *_, end in rows)
+    return 1 - sum(end - start for stage, _, start, end in rows if stage == 0) / whole

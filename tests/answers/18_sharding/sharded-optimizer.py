@@ -967,7 +967,7 @@ def sharded_optimizer(parameters, rank, world_size, options):
     return known[key]
 
 
-# %% wrong="values assigned to all rows" says=["a parameter without dimensions has no slices"]
+# %% wrong="values assigned to all rows" says=["a parameter without dimensions has no rows and no slices"]
 def sharded_optimizer(parameters, rank, world_size, options):
     sizes = [p.numel() for p in parameters]
     pad = -sum(sizes) % world_size
@@ -1015,5 +1015,92 @@ def sharded_optimizer(parameters, rank, world_size, options):
             for p in parameters:
                 p.copy_(whole[start : start + p.numel()].view_as(p))
                 start += p.numel()
+
+    return step, adam
+
+
+# %% wrong="one tensor for the slices of all ranks" says=["the slices of all ranks have the same numbers"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    n = sum(p.numel() for p in parameters)
+    each = -(-n // world_size)
+
+    def row(tensors):
+        return F.pad(
+            torch.cat([t.detach().reshape(-1) for t in tensors]), (0, each * world_size - n)
+        )
+
+    mine = row(parameters)[rank * each : (rank + 1) * each].clone()
+    adam = torch.optim.Adam([mine], **options)
+
+    def step():
+        mine.grad = torch.empty(each)
+        dist.reduce_scatter_tensor(mine.grad, row([p.grad for p in parameters]))
+        mine.grad /= world_size
+        adam.step()
+        parts = [torch.empty(each)] * world_size
+        dist.all_gather(parts, mine)
+        whole, at = torch.cat(parts), 0
+        with torch.no_grad():
+            for p in parameters:
+                p.copy_(whole[at : at + p.numel()].view_as(p))
+                at += p.numel()
+
+    return step, adam
+
+
+# %% wrong="sizes by two dimensions" says=["a parameter without dimensions has no rows"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    sizes = [p.shape[0] * (p.shape[1] if p.dim() > 1 else 1) for p in parameters]
+    n = sum(sizes)
+    each = -(-n // world_size)
+
+    def row(tensors):
+        return F.pad(
+            torch.cat([t.detach().reshape(-1) for t in tensors]), (0, each * world_size - n)
+        )
+
+    mine = row(parameters)[rank * each : (rank + 1) * each].clone()
+    adam = torch.optim.Adam([mine], **options)
+
+    def step():
+        mine.grad = torch.empty(each)
+        dist.reduce_scatter_tensor(mine.grad, row([p.grad for p in parameters]))
+        mine.grad /= world_size
+        adam.step()
+        whole, at = torch.empty(each * world_size), 0
+        dist.all_gather_into_tensor(whole, mine)
+        with torch.no_grad():
+            for p, size in zip(parameters, sizes):
+                p.copy_(whole[at : at + size].view_as(p))
+                at += size
+
+    return step, adam
+
+
+# %% right="the mean by the collective itself"
+def sharded_optimizer(parameters, rank, world_size, options):
+    n = sum(p.numel() for p in parameters)
+    each = -(-n // world_size)
+
+    def row(tensors):
+        return F.pad(
+            torch.cat([t.detach().reshape(-1) for t in tensors]), (0, each * world_size - n)
+        )
+
+    mine = row(parameters)[rank * each : (rank + 1) * each].clone()
+    adam = torch.optim.Adam([mine], **options)
+
+    def step():
+        mine.grad = torch.empty(each)
+        dist.reduce_scatter_tensor(
+            mine.grad, row([p.grad for p in parameters]), op=dist.ReduceOp.AVG
+        )
+        adam.step()
+        whole, at = torch.empty(each * world_size), 0
+        dist.all_gather_into_tensor(whole, mine)
+        with torch.no_grad():
+            for p in parameters:
+                p.copy_(whole[at : at + p.numel()].view_as(p))
+                at += p.numel()
 
     return step, adam

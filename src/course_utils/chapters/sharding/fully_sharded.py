@@ -133,7 +133,12 @@ def _forward_and_backward(rank, fully_sharded, x, shards, sizes):
         assert out.requires_grad, "the result has no graph: nothing leads back to the shards"
         upstream = random_like(out.shape, 60, rank)
         handed = upstream.clone()
+        values = out.detach().clone()
         out.backward(handed)
+        assert torch.equal(out, values), (
+            "the backward pass changed the result of the call, which is the caller's: it works in "
+            "place on what was returned or saved"
+        )
         assert torch.equal(handed, upstream), (
             "the backward pass changed the gradient that it was handed, which isn't its own: "
             "multiply into a new tensor, not in place"

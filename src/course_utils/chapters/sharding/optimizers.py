@@ -147,13 +147,19 @@ def check_sharded_optimizer(found, world_size, shapes, steps, options):
             "the sizes of a collective don't fit: the whole row is as long as all slices together, "
             f"and they are equally long; is it padded?\n{found}"
         )
-    if isinstance(found, str) and "0-dim tensor" in found:
-        found = f"a parameter without dimensions has no slices: `copy_` takes any shape\n{found}"
-    elif isinstance(found, str) and "IndexError" in found:
-        found = (
-            "did a rank find no slice? A row that is shorter than the world has fewer chunks than "
-            f"there are ranks; pad it first\n{found}"
-        )
+    numbers = sum(torch.Size(shape).numel() for shape in shapes)
+    each = -(-numbers // world_size)
+    if isinstance(found, str) and "IndexError" in found:
+        if -(-numbers // each) < world_size:
+            found = (
+                "did a rank find no slice? A row that is shorter than the world has fewer chunks "
+                f"than there are ranks; pad it first\n{found}"
+            )
+        elif () in shapes:
+            found = (
+                "a parameter without dimensions has no rows and no slices: `numel()` and `copy_` "
+                f"do for any shape\n{found}"
+            )
     assert not isinstance(found, str), found
     job = (world_size, shapes, steps, options)
 
@@ -197,6 +203,11 @@ def check_sharded_optimizer(found, world_size, shapes, steps, options):
     assert all(same), "the ranks end with different parameters: does each get the others' parts?"
     start = one_process(world_size, shapes, 0, options, sum)
     rows = [torch.cat([p.flatten() for p in all_of]) for all_of in (found[0][0], truth, start)]
+    first, *others = rows[0].split(each)
+    assert not others or not all(_close([part], [first[: len(part)]]) for part in others), (
+        "the slices of all ranks have the same numbers: does the collective write each into a "
+        "tensor of its own?"
+    )
     rest, many = len(rows[0]) % world_size, len(rows[0]) >= world_size
     if rest and many and _close([rows[0][:-rest]], [rows[1][:-rest]]):
         assert not torch.equal(rows[0][-rest:], rows[2][-rest:]), (
