@@ -602,3 +602,43 @@ def step_in_backward(parameters, lr, momentum):
         if p.requires_grad:
             handles.append(p.register_post_accumulate_grad_hook(lambda p: step(p, index)))
     return handles
+
+
+# %% right="a hook on the node that accumulates, which runs last"
+_nodes = []
+
+
+def step_in_backward(parameters, lr, momentum):
+    handles = []
+    for parameter in parameters:
+        if not parameter.requires_grad:
+            continue
+        with torch.enable_grad():
+            node = parameter.view_as(parameter).grad_fn.next_functions[0][0]
+        _nodes.append(node)  # a parameter doesn't keep it alive
+        state = {}
+
+        def step(*_, parameter=parameter, state=state):
+            g = parameter.grad.detach()
+            state["v"] = g if "v" not in state else momentum * state["v"] + g
+            parameter.data.add_(state["v"], alpha=-lr)
+            parameter.grad = None
+
+        handles.append(node.register_hook(step))
+    return handles
+
+
+# %% wrong="each gradient is set free one hook late" breaks="no `.grad` is left after `backward()`" says=["after backward() 1 gradients are left"]
+def step_in_backward(parameters, lr, momentum):
+    velocities, waiting = {}, []
+
+    def step(parameter):
+        with torch.no_grad():
+            v = parameter.grad + momentum * velocities.get(parameter, 0)
+            velocities[parameter] = v
+            parameter -= lr * v
+        while waiting:
+            waiting.pop().grad = None
+        waiting.append(parameter)
+
+    return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]
