@@ -1211,3 +1211,26 @@ def swapped_in(model, average):
         yield model
     finally:
         model.load_state_dict(before)
+
+
+# %% wrong="data exchanged, buffers by named_buffers()" says=["it raised KeyError: 'second.table': state_dict() has a buffer that two modules share twice"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        name: d * old + (1 - d) * state[name] if old.is_floating_point() else state[name].clone()
+        for name, old in average.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    tensors = dict(model.named_parameters()) | dict(model.named_buffers())
+    tensors = {name: tensors[name] for name in average}
+    kept = {name: value.data for name, value in tensors.items()}
+    for name, value in tensors.items():
+        value.data = average[name]  # no copy: only the pointers are exchanged
+    try:
+        yield
+    finally:
+        for name, value in tensors.items():
+            value.data = kept[name]

@@ -572,7 +572,14 @@ def exact_resume(run, state):
     torch.set_rng_state(state["torch"])
 
 
-saboteur = dict(lost)
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}
 
 
 # %% right="clones by hand, attributes one at a time"
@@ -803,7 +810,14 @@ def exact_resume(run, state):
     np.random.set_state(state["numpy"])
 
 
-saboteur = dict(lost)
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}
 
 
 # %% wrong="the position one batch back" says=["before the first step: right after exact_resume these are not as they were: the order of this epoch"]
@@ -838,7 +852,14 @@ def exact_resume(run, state):
     np.random.set_state(state["numpy"])
 
 
-saboteur = dict(lost)
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}
 
 
 # %% wrong="a number for a state that stays in the process" says=["nothing is: another process saved this state, so all that counts has to be in it"]
@@ -1098,3 +1119,142 @@ saboteur = dict(
         strict=True,
     )
 )
+
+
+# %% wrong="order written into the run's own" says=["before the first step: exact_resume raised RuntimeError", "run.order is empty: assign it"]
+import copy
+import random
+
+import numpy as np
+
+
+def save_run(run: Run) -> dict:
+    kind, keys, *rest = np.random.get_state()
+    return copy.deepcopy(
+        {
+            "model": run.model.state_dict(),
+            "optimizer": run.optimizer.state_dict(),
+            "scheduler": run.scheduler.state_dict(),
+            "scaler": run.scaler.state_dict(),
+            "python": random.getstate(),
+            "numpy": (kind, keys.tolist(), *rest),
+            "torch": torch.get_rng_state(),
+            "generator": run.generator.get_state(),
+            "order": run.order,
+            "position": run.position,
+        }
+    )
+
+
+def exact_resume(run: Run, state: dict) -> None:
+    for name in ("model", "optimizer", "scheduler", "scaler"):
+        getattr(run, name).load_state_dict(state[name])
+    run.generator.set_state(state["generator"])
+    run.order.copy_(state["order"])
+    run.position = state["position"]
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+
+
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}
+
+
+# %% wrong="parameters alone, buffers not" says=["not as they were: the model's buffers, such as batch norm's"]
+import copy
+import random
+
+import numpy as np
+
+
+def save_run(run: Run) -> dict:
+    kind, keys, *rest = np.random.get_state()
+    return copy.deepcopy(
+        {
+            "model": {name: p.detach() for name, p in run.model.named_parameters()},
+            "optimizer": run.optimizer.state_dict(),
+            "scheduler": run.scheduler.state_dict(),
+            "scaler": run.scaler.state_dict(),
+            "python": random.getstate(),
+            "numpy": (kind, keys.tolist(), *rest),
+            "torch": torch.get_rng_state(),
+            "generator": run.generator.get_state(),
+            "order": run.order,
+            "position": run.position,
+        }
+    )
+
+
+def exact_resume(run: Run, state: dict) -> None:
+    run.model.load_state_dict(state["model"], strict=False)
+    for name in ("optimizer", "scheduler", "scaler"):
+        getattr(run, name).load_state_dict(state[name])
+    run.generator.set_state(state["generator"])
+    run.order, run.position = state["order"], state["position"]
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+
+
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}
+
+
+# %% wrong="a Run made last, to compare shapes" says=["were the random states set last? Making a Run seeds all three"]
+import copy
+import random
+
+import numpy as np
+
+
+def save_run(run: Run) -> dict:
+    kind, keys, *rest = np.random.get_state()
+    return copy.deepcopy(
+        {
+            "model": run.model.state_dict(),
+            "optimizer": run.optimizer.state_dict(),
+            "scheduler": run.scheduler.state_dict(),
+            "scaler": run.scaler.state_dict(),
+            "python": random.getstate(),
+            "numpy": (kind, keys.tolist(), *rest),
+            "torch": torch.get_rng_state(),
+            "generator": run.generator.get_state(),
+            "order": run.order,
+            "position": run.position,
+        }
+    )
+
+
+def exact_resume(run: Run, state: dict) -> None:
+    for name in ("model", "optimizer", "scheduler", "scaler"):
+        getattr(run, name).load_state_dict(state[name])
+    run.generator.set_state(state["generator"])
+    run.order, run.position = state["order"], state["position"]
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+    shapes = {name: value.shape for name, value in Run(0).model.state_dict().items()}
+    assert shapes == {name: value.shape for name, value in run.model.state_dict().items()}
+
+
+saboteur = {
+    "A": "random states",
+    "B": "model",
+    "C": "scaler",
+    "D": "scheduler",
+    "E": "optimizer",
+    "F": "sampler",
+}

@@ -1824,3 +1824,38 @@ def fit(model, train, val, optimizer, epochs):
             }
         )
     return history
+
+
+# %% right="running means, inference mode"
+def fit(model, train, val, optimizer, epochs):
+    device = next(model.parameters()).device
+
+    def one_step(x, y):
+        optimizer.zero_grad(set_to_none=True)
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return float(loss.detach())
+
+    result = []
+    for _ in range(epochs):
+        entry = {"train_loss": 0.0, "val_loss": 0.0, "val_accuracy": 0.0}
+        model.train()
+        seen = 0
+        for x, y in train:
+            value = one_step(x.to(device), y.to(device))
+            seen += len(y)
+            entry["train_loss"] += (value - entry["train_loss"]) * len(y) / seen
+        model.eval()
+        seen = 0
+        for x, y in val:
+            with torch.inference_mode():
+                y = y.to(device)
+                out = model(x.to(device))
+                value = float(F.cross_entropy(out, y))
+                share = int((out.argmax(1) == y).sum()) / len(y)
+            seen += len(y)
+            entry["val_loss"] += (value - entry["val_loss"]) * len(y) / seen
+            entry["val_accuracy"] += (share - entry["val_accuracy"]) * len(y) / seen
+        result.append(entry)
+    return result

@@ -1238,3 +1238,25 @@ def metrics(batches, classes, k):
         "confusion": confusion,
         "macro_f1": f1.mean().item(),
     }
+
+
+# %% wrong="adds one at pairs of a batch" says=["accuracy: 0.142857", "the diagonal where equal pairs of a batch count once", "the matrix where equal pairs of a batch count once", "F1 of the matrix where equal pairs"]
+def metrics(batches, classes, k):
+    if sum(len(y) for _, y in batches) == 0:
+        raise ValueError("no samples")
+    device = batches[0][0].device
+    confusion = torch.zeros(classes, classes, dtype=torch.int64, device=device)
+    hits = torch.zeros((), dtype=torch.int64, device=device)
+    for logits, y in batches:
+        confusion[y, logits.argmax(1)] += 1
+        hits += (logits.topk(k, dim=1).indices == y[:, None]).sum()
+    n = sum(len(y) for _, y in batches)
+    c = confusion.double()
+    tp, both = c.diag(), c.sum(0) + c.sum(1)
+    f1 = torch.where(both > 0, 2 * tp / both.clamp(min=1), 0.0)
+    return {
+        "accuracy": tp.sum().item() / n,
+        "top_k": hits.item() / n,
+        "confusion": confusion,
+        "macro_f1": f1.mean().item(),
+    }

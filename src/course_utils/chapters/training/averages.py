@@ -80,6 +80,11 @@ def run_swapped_in(swapped_in, ends: str) -> dict:
             if "must match the size" in str(raised):
                 raise AssertionError(words) from raised
             raise
+        except KeyError as raised:
+            twice = "state_dict() has a buffer that two modules share twice, named_buffers() once"
+            unsaved = "state_dict() leaves out a buffer that isn't saved, named_buffers() has it"
+            words = twice if raised.args[0] in average else unsaved
+            raise AssertionError(f"it raised KeyError: {raised}: {words}") from raised
         left = torch.is_grad_enabled()
     assert state is not None, "the block did not run: is there a yield in swapped_in?"
     inside = [name for name, value in state.items() if not torch.equal(value, filled(value))]

@@ -43,7 +43,20 @@ def check_number(name, mine, value, samples, slip="", few_were_right=False):
     raise AssertionError(f"{mine:.6f}, expected {value:.6f}" + (f": {words}" if words else ""))
 
 
-def check_confusion(mine, right):
+ONCE = "where equal pairs of a batch count once, as by += at an index; bincount counts each"
+
+
+def _counted_once(batches, classes) -> np.ndarray:
+    """The matrix by ``matrix[labels, guess] += 1``, which adds 1 to each pair of a batch once."""
+    matrix = np.zeros((classes, classes), dtype=np.int64)
+    for z, y in batches:
+        matrix[y.cpu().numpy(), z.float().argmax(1).cpu().numpy()] += 1
+    return matrix
+
+
+def check_confusion(mine, right, once):
+    given = mine.cpu().numpy() if isinstance(mine, torch.Tensor) else None
+    assert not np.array_equal(given, once) or np.array_equal(once, right), f"the matrix {ONCE}"
     matrix = torch.from_numpy(right).to(device)
     turned = isinstance(mine, torch.Tensor) and torch.equal(mine.cpu(), matrix.T.cpu())
     if turned and not torch.equal(matrix, matrix.T):
@@ -102,6 +115,10 @@ def right_metrics(batches, classes, k):
         ),
     }
     slips = {words: ("macro_f1", number) for words, number in f1.items()}
+    once = _counted_once(batches, classes)
+    both = (once.sum(0) + once.sum(1)).clip(1)
+    slips[f"F1 of the matrix {ONCE}"] = "macro_f1", float((2 * once.diagonal() / both).mean())
+    slips[f"the diagonal {ONCE}"] = "accuracy", float(once.trace() / len(truth))
     slips["the mean of the classes' recalls; count over all samples"] = "accuracy", recall
     slips["the share among the k smallest logits"] = "top_k", low
     first = "the share with the largest logit alone; look among the k largest"
@@ -166,7 +183,7 @@ def check_counts(found, batches, classes, k, named=None, few_were_right=False):
             with part(name):
                 assert name in found, f"the dict has no {name!r}"
                 if name == "confusion":
-                    check_confusion(found[name], value)
+                    check_confusion(found[name], value, _counted_once(batches, classes))
                 else:
                     slip = (named or {}).get(name, "")
                     check_number(name, found[name], value, samples, slip, few_were_right)

@@ -169,6 +169,12 @@ def resume_from_a_child(resume: Callable, run: Any, state: Any) -> None:
     except (LookupError, TypeError, AttributeError) as error:
         words = f"exact_resume raised {type(error).__name__}: {error}; another process saved the "
         raise AssertionError(words + "state, so all that it takes has to be in it") from error
+    except RuntimeError as error:
+        if "must match the size" not in str(error):
+            raise
+        words = f"exact_resume raised RuntimeError: {error}; was a tensor of the state written "
+        words += "into the run's own? Before its first step run.order is empty: assign it"
+        raise AssertionError(words) from error
 
 
 @contextlib.contextmanager

@@ -71,7 +71,9 @@ def _check_steps(run, loss: str) -> None:
         assert close, f"{text}, neither cut off nor replaced"
     right = torch.stack(losses).mean().cpu()
     text = f"{words}; train_loss is {mean:.4g}, expected {right.item():.4g}: each loss counts"
-    assert torch.allclose(torch.tensor(mean), right, rtol=1e-3, equal_nan=True), text
+    # A running mean turns infinity into NaN at the next batch, and still leaves nothing out.
+    gone = not right.isfinite() and mean != mean
+    assert gone or torch.allclose(torch.tensor(mean), right, rtol=1e-3, equal_nan=True), text
 
 
 def check_steps(run) -> None:

@@ -43,7 +43,8 @@ def parts_of(run) -> dict[str, str]:
         "the scheduler's hold on the optimizer: it is another object": frozen(
             run.scheduler.optimizer is run.optimizer
         ),
-        "the model": frozen(dict(run.model.state_dict())),
+        "the model": frozen(dict(run.model.named_parameters())),
+        "the model's buffers, such as batch norm's": frozen(dict(run.model.named_buffers())),
         "the optimizer": frozen(run.optimizer.state_dict()["state"]),
         "the optimizer's settings": frozen(
             [
