@@ -1272,3 +1272,31 @@ class WeightNorm(nn.Module):
     def right_inverse(self, weight):
         dims = tuple(range(1, weight.dim()))
         return torch.linalg.vector_norm(weight, dim=dims, keepdim=True), weight
+
+
+# %% wrong="the direction is detached" says=["the gradient of weight_v is 0"]
+def weight_norm(layer):
+    weight = layer.weight
+    del layer._parameters["weight"]
+    layer.weight_g = nn.Parameter(
+        weight.data.flatten(1).norm(dim=1).view(-1, *[1] * (weight.dim() - 1))
+    )
+    layer.weight_v = weight
+
+    def compute(module, args):
+        v = module.weight_v
+        module.weight = (
+            module.weight_g * (v / v.flatten(1).norm(dim=1).view_as(module.weight_g)).detach()
+            + 0 * v
+        )
+
+    layer.register_forward_pre_hook(compute)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v / v.flatten(1).norm(dim=1).view_as(g)
+
+    def right_inverse(self, weight):
+        return weight.flatten(1).norm(dim=1).view(-1, *[1] * (weight.dim() - 1)), weight

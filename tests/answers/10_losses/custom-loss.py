@@ -992,3 +992,23 @@ class CustomLoss(nn.Module):
 
     def forward(self, logits, target):
         return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="weights of mean 1, and a plain mean" says=["the weights of the targets stand below the bar"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(1).gather(1, target[:, None])[:, 0]
+    price = -torch.expm1(q * log_p) / q
+    if weight is None:
+        return price.mean()
+    w = weight / weight.mean()
+    return (price * w[target]).mean()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)

@@ -102,6 +102,8 @@ def check_weight_norm(trial: Callable, weight: Tensor, x: Tensor, by_hook: bool)
     check_value(found, output, "the output right after", whole, rtol=1e-4, atol=1e-4)
     fixed = {"the norm of v is taken for a constant: it is part of the graph, too": plain}
     for name, slope in slopes.items():
+        lost = not grads[name].any() and bool(slope.any())
+        assert not lost, f"the gradient of {name} is 0: what follows from it was detached"
         check_value(grads[name], slope, f"the gradient of {name}", fixed, rtol=1e-3, atol=1e-3)
     moved = found + right.bias.detach().view(-1, *[1] * (x.dim() - 2))
     stuck = {"the weight is computed once, and not again before each call": moved}

@@ -48,6 +48,7 @@ def _hardest(
     near=min,
     itself=False,
     power=1,
+    order=2,
     apart=False,
     floor=0.0,
     added=0.0,
@@ -55,7 +56,7 @@ def _hardest(
     """The price of each anchor that has a positive and a negative; switches for what goes wrong."""
     names, prices = labels.tolist(), []
     for n, row in enumerate(embeddings):
-        distance = [torch.linalg.vector_norm(row - other) ** power for other in embeddings]
+        distance = [torch.linalg.vector_norm(row - other, order) ** power for other in embeddings]
         distance = [(one.square() + added).sqrt() for one in distance] if added else distance
         same = [k for k, name in enumerate(names) if name == names[n] and (itself or k != n)]
         same = [k for k in same if not apart or distance[k] > 0]
@@ -80,6 +81,7 @@ def triplet_truth(embeddings: Tensor, labels: Tensor, margin: float) -> tuple[Te
     costly = (prices > 0).sum().clamp(min=1)
     slips = {
         "squared distances; Euclidean ones are asked for": mean(power=2),
+        "sums of absolute differences; Euclidean distances are asked for": mean(order=1),
         "the nearest of the own class; the hardest is the farthest": mean(far=min),
         "the farthest of the others; the hardest is the nearest": mean(near=max),
         "both the wrong way round: that is the easiest triplet": mean(far=min, near=max),

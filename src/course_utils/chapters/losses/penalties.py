@@ -332,7 +332,8 @@ def generalised_truth(
         "q has no effect": mean(1 - log_p.exp()),
         "q = 0.7 was taken, not the q that was asked for": mean(-torch.expm1(0.7 * log_p) / 0.7),
         "the weights of the targets stand below the bar, not those of all classes": (
-            (share * price).sum() / (price.numel() if weight is None else weight.sum())
+            (share * price).sum() / (price.numel() if weight is None else weight.sum()),
+            (share * price).mean() / (1 if weight is None else weight.mean()),
         ),
         "p was clamped, or something added to it, or is 0 in its dtype; stay with log p": tuple(
             number for number in kept_off if not torch.isclose(number, right, rtol=2.5e-4)
