@@ -603,8 +603,8 @@ print(SLOPES["mul"](ours.call, g, None, x, y))
 #      in addition to its own, and a `node` in which you keep what backward needs.
 #    - Else it is left alone: the key by itself doesn't mean that something is recorded.
 # 2. `backward(dispatcher, result, g)` starts with the gradient `g` (a handle) at `result`, walks back
-#    as in chapter 05, and leaves its gradient in each leaf that requires grad, in `grad`. Only leaves
-#    (`node is None`) keep a `grad`.
+#    as in chapter 05, calling each step's `slopes` once, and leaves its gradient in each leaf that
+#    requires grad, in `grad`. Only leaves (`node is None`) keep a `grad`.
 #    - If there was one already, the two are added, by `dispatcher.call("add", …)`, in a new handle.
 #    - `slopes` may hold `None` for a value: nothing is paid there.
 #    - Compute everything below Autograd, so that nothing is recorded.
@@ -714,8 +714,8 @@ check_scenarios(try_backward, tape_trials.random_programs(20))
 # </details>
 
 # %% [markdown]
-# You now have the whole path of section 1 in a few dozen lines. It will train a network at the end of
-# this chapter. Before that, the parts of the path that were passed over.
+# You now have the whole path of section 1 in a few dozen lines. It will train a network at the
+# chapter's end. First, the parts of the path that were passed over.
 
 
 # %% [markdown]
@@ -969,9 +969,8 @@ print("lower door:", operators.names)
 
 # %% [markdown]
 # `linear` is composite: below, it has become `t` and `addmm`. The upper door keeps the meaning, the
-# lower one needs to know fewer names. (The `detach` is autograd's: it keeps the result of `relu`
-# for backward.) Each can be opened for all tensors, by a mode as here, or
-# for one class.
+# lower one needs fewer names. (The `detach` is autograd's: it keeps the result of `relu` for
+# backward.) Each can be opened for all tensors, by a mode as here, or for one class.
 #
 # First the upper door. Its oldest use is a **wrapper**: a class that holds a tensor. By itself it is a
 # stranger to every function of PyTorch. With the method `__torch_function__` it is let in, wherever a

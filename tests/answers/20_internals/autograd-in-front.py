@@ -18,6 +18,7 @@
 # - "`slopes` may hold `None` for a value: nothing is paid there"
 # - "Compute everything below Autograd, so that nothing is recorded"
 # - "no recursion"
+# - "calling each step's `slopes` once"
 # - "leave those that you are given as they are"
 #
 # Admits:
@@ -3354,6 +3355,123 @@ def backward(dispatcher, result, g):
                 if part is not None:
                     paid[v] = dispatcher.call("add", paid[v], part) if v in paid else part
             handle.node = None  # the graph isn't needed any more
+
+
+def autograd_in_front(dispatcher, table):
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% wrong="hands on as soon as something is there" breaks="calling each step's `slopes` once" says=["slopes run once for each step"]
+from collections.abc import Callable
+
+
+def autograd_kernel(dispatcher: "Dispatcher", operator: str, slopes: Callable) -> Callable:
+    """A kernel for the key Autograd: calls below it, then puts a note on the result."""
+
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            result = dispatcher.call(operator, *values)
+        if any(value.requires_grad for value in values):
+            result.requires_grad = True
+            result.keys = result.keys | {"Autograd"}
+            result.node = (slopes, values)
+        return result
+
+    return kernel
+
+
+def backward(dispatcher: "Dispatcher", result: Handle, g: Handle) -> None:
+    """Bring ``g`` from ``result`` back to the leaves, and add it to their ``grad``."""
+    if not result.requires_grad:
+        return
+    uses, stack = {result: 0}, [result]
+    while stack:
+        handle = stack.pop()
+        for value in handle.node[1] if handle.node is not None else ():
+            if value.requires_grad:
+                if value not in uses:
+                    uses[value] = 0
+                    stack.append(value)
+                uses[value] += 1
+    paid, ready = {result: g}, [result]
+    with dispatcher.below("Autograd"):
+        while ready:
+            handle = ready.pop()
+            grad = paid.pop(handle, None)
+            if handle.node is None:
+                if grad is not None:
+                    old = handle.grad
+                    handle.grad = grad if old is None else dispatcher.call("add", old, grad)
+                continue
+            slopes, values = handle.node
+            if grad is None:
+                parts = [None] * len(values)
+            else:
+                parts = slopes(dispatcher.call, grad, handle, *values)
+            for value, part in zip(values, parts):
+                if not value.requires_grad:
+                    continue
+                if part is not None:
+                    old = paid.get(value)
+                    paid[value] = part if old is None else dispatcher.call("add", old, part)
+                if value not in ready:
+                    ready.insert(0, value)
+
+
+def autograd_in_front(dispatcher: "Dispatcher", table: dict) -> None:
+    """Given: put your kernel in front of each operator of a table of slopes."""
+    for operator, slopes in table.items():
+        dispatcher.register(operator, "Autograd", autograd_kernel(dispatcher, operator, slopes))
+
+
+# %% right="levels: the longest way down from the result"
+from collections import defaultdict
+from collections.abc import Callable
+
+
+class Step:
+    __slots__ = ("slopes", "values", "level")
+
+    def __init__(self, slopes, values):
+        self.slopes, self.values = slopes, values
+        self.level = 1 + max(getattr(v.node, "level", 0) for v in values)
+
+
+def autograd_kernel(dispatcher, operator, slopes):
+    def kernel(*values):
+        with dispatcher.below("Autograd"):
+            out = dispatcher.call(operator, *values)
+        if not any(v.requires_grad for v in values):
+            return out
+        out.requires_grad, out.keys = True, frozenset({*out.keys, "Autograd"})
+        out.node = Step(slopes, values)
+        return out
+
+    return kernel
+
+
+def backward(dispatcher, result, g):
+    if not result.requires_grad:
+        return
+    levels = defaultdict(dict)
+    levels[getattr(result.node, "level", 0)][id(result)] = result, [g]
+    with dispatcher.below("Autograd"):
+        while levels:
+            for handle, payments in levels.pop(max(levels)).values():
+                total = payments[0]
+                for more in payments[1:]:
+                    total = dispatcher.call("add", total, more)
+                if handle.node is None:
+                    handle.grad = (
+                        total if handle.grad is None else dispatcher.call("add", handle.grad, total)
+                    )
+                    continue
+                parts = handle.node.slopes(dispatcher.call, total, handle, *handle.node.values)
+                for value, part in zip(handle.node.values, parts):
+                    if value.requires_grad and part is not None:
+                        row = levels[getattr(value.node, "level", 0)]
+                        row.setdefault(id(value), (value, []))[1].append(part)
 
 
 def autograd_in_front(dispatcher, table):

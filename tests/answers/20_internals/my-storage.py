@@ -2915,3 +2915,119 @@ def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
 
 def my_storage(*tensors: MyTensor) -> MyTensor:
     return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% wrong="a short way for contiguous tensors, along the whole list" says=["in a longer list", "read by size and stride"]
+import itertools
+from collections.abc import Callable
+
+
+def broadcast_strides(size: tuple, stride: tuple, shape: tuple) -> tuple[int, ...]:
+    """How far an operand of this size and stride steps in each loop over ``shape``."""
+    new = len(shape) - len(size)
+    if new < 0:
+        raise ValueError(f"{size} has more dimensions than {shape}")
+    steps = [0] * new
+    for have, step, want in zip(size, stride, shape[new:]):
+        if have == 1:
+            steps.append(0)
+        elif have == want:
+            steps.append(step)
+        else:
+            raise ValueError(f"{size} doesn't fit {shape}")
+    return tuple(steps)
+
+
+def merge_dimensions(shape: tuple, strides: list[tuple]) -> tuple[tuple, list[tuple]]:
+    """The same loops, as few as possible: the shape, and the strides of each operand."""
+    sizes, steps = [], [[] for _ in strides]
+    for d, size in enumerate(shape):
+        if size == 1:
+            continue
+        if sizes and all(mine[-1] == size * theirs[d] for mine, theirs in zip(steps, strides)):
+            sizes[-1] *= size
+            for mine, theirs in zip(steps, strides):
+                mine[-1] = theirs[d]
+        else:
+            sizes.append(size)
+            for mine, theirs in zip(steps, strides):
+                mine.append(theirs[d])
+    return tuple(sizes), [tuple(mine) for mine in steps]
+
+
+def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
+    """A new MyTensor with ``function`` of the tensors' entries, sizes lined up at the end."""
+    try:
+        shape = tuple(torch.broadcast_shapes(*(t.size for t in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from error
+    steps = [broadcast_strides(t.size, t.stride, shape) for t in tensors]
+    storage = []
+    if all(
+        t.size == shape and t.offset == 0 and t.stride == MyTensor([], shape).stride
+        for t in tensors
+    ):
+        return MyTensor([function(*row) for row in zip(*(t.storage for t in tensors))], shape)
+    for index in itertools.product(*map(range, shape)):
+        entries = [
+            t.storage[t.offset + sum(i * s for i, s in zip(index, step))]
+            for t, step in zip(tensors, steps)
+        ]
+        storage.append(function(*entries))
+    return MyTensor(storage, shape)
+
+
+def my_storage(*tensors: MyTensor) -> MyTensor:
+    """Given: the sum of tensors, by your loop."""
+    return elementwise(lambda *numbers: sum(numbers), *tensors)
+
+
+# %% wrong="the rest of the list for a row" says=["two rows, in longer lists"]
+from collections.abc import Callable
+
+
+def broadcast_strides(size: tuple, stride: tuple, shape: tuple) -> tuple[int, ...]:
+    """How far an operand of this size and stride steps in each loop over ``shape``."""
+    new = len(shape) - len(size)
+    if new < 0 or any(n not in (1, m) for n, m in zip(size, shape[new:], strict=True)):
+        raise ValueError(f"size {size} doesn't fit {shape}")
+    return (0,) * new + tuple(0 if n == 1 else s for n, s in zip(size, stride, strict=True))
+
+
+def merge_dimensions(shape: tuple, strides: list[tuple]) -> tuple[tuple, list[tuple]]:
+    """The same loops, as few as possible: the shape, and the strides of each operand."""
+    loops = []
+    for n, *steps in zip(shape, *strides, strict=True):
+        if n == 1:
+            continue
+        if loops and all(outer == n * s for outer, s in zip(loops[-1][1], steps, strict=True)):
+            loops[-1] = (loops[-1][0] * n, steps)
+        else:
+            loops.append((n, steps))
+    return tuple(n for n, _ in loops), [tuple(s[i] for _, s in loops) for i in range(len(strides))]
+
+
+def elementwise(function: Callable, *tensors: MyTensor) -> MyTensor:
+    """A new MyTensor with ``function`` of the tensors' entries, sizes lined up at the end."""
+    try:
+        shape = tuple(torch.broadcast_shapes(*(x.size for x in tensors)))
+    except RuntimeError as error:
+        raise ValueError(str(error)) from None
+    if 0 in shape:
+        return MyTensor([], shape)
+    strides = [broadcast_strides(x.size, x.stride, shape) for x in tensors]
+    loops, strides = merge_dimensions(shape, strides)
+    places = [[x.offset for x in tensors]]
+    for n, *steps in zip(loops, *strides, strict=True):
+        places = [
+            [p + i * s for p, s in zip(at, steps, strict=True)] for at in places for i in range(n)
+        ]
+    if all(x.stride[-1:] == (1,) and len(x.size) == 1 and x.size == shape for x in tensors):
+        return MyTensor(list(map(function, *(x.storage[x.offset :] for x in tensors))), shape)
+    entries = ([x.storage[p] for x, p in zip(tensors, at, strict=True)] for at in places)
+    return MyTensor([function(*entry) for entry in entries], shape)
+
+
+def my_storage(*tensors: MyTensor) -> MyTensor:
+    """Given: the sum of tensors, by your loop."""
+    return elementwise(lambda *numbers: sum(numbers), *tensors)

@@ -1146,3 +1146,119 @@ class Lazy(lazy.Noted):
 def torch_dispatch(x: torch.Tensor) -> Lazy:
     """Given: a lazy tensor whose value is x."""
     return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="twins without strides" breaks="the note of the result" says=["behind a transposed one", "the strides were promised differently"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        kwargs = kwargs or {}
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes")
+        twins, named = tree_map(
+            lambda leaf: (
+                torch.empty(leaf.shape, dtype=leaf.dtype, device="meta")
+                if isinstance(leaf, torch.Tensor)
+                else leaf
+            ),
+            (args, kwargs),
+        )
+        return Lazy(func(*twins, **named), (func, args, kwargs))
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            function, args, kwargs = self.call
+            args, kwargs = tree_map(
+                lambda leaf: leaf.value() if isinstance(leaf, Lazy) else leaf, (args, kwargs)
+            )
+            self.known = function(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="computes at once where all is known" breaks="compute nothing but on `meta`" says=["a step after value()", "the step waits for its value()"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        kwargs = kwargs or {}
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes")
+        inputs = []
+        tree_map(
+            lambda leaf: inputs.append(leaf) if isinstance(leaf, Lazy) else None, (args, kwargs)
+        )
+        if all(leaf.known is not None for leaf in inputs):  # their values are there already
+            plain, named = tree_map(
+                lambda leaf: leaf.known if isinstance(leaf, Lazy) else leaf, (args, kwargs)
+            )
+            result = func(*plain, **named)
+            return Lazy(result, (lambda: result, (), {}))
+        twins, named = lazy.as_meta((args, kwargs))
+        return Lazy(func(*twins, **named), (func, args, kwargs))
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            function, args, kwargs = self.call
+            args, kwargs = tree_map(
+                lambda leaf: leaf.value() if isinstance(leaf, Lazy) else leaf, (args, kwargs)
+            )
+            self.known = function(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="a function of a known value is computed at once" says=["a step after value()", "the step waits for its value()"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    """A tensor that knows how it would be computed; making one is given."""
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        """What runs in place of an operator's kernel: a note is made."""
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes: a lazy tensor can't")
+        call = func, args, kwargs or {}
+        first = next((a for a in args if isinstance(a, Lazy)), None)
+        if first is not None and first.known is not None and len(args) == 1:
+            known = func(first.known, *args[1:], **call[2])
+            made = cls(known, call)
+            made.known = known
+            return made
+        twins, options = as_meta(call[1:])
+        return cls(func(*twins, **options), call)
+
+    def value(self) -> torch.Tensor:
+        """The plain tensor, computed when it is first asked for."""
+        if self.known is None:
+            func, args, kw = tree_map(lambda x: x.value() if isinstance(x, Lazy) else x, self.call)
+            self.known = func(*args, **kw)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))

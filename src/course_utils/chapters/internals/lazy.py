@@ -170,15 +170,18 @@ def _once(Lazy):
 
 
 def _later(Lazy):
-    """A second result on top of one that has been computed."""
+    """Two further results on top of one that has been computed."""
     source = _source([1.0, 2.0])
     with _RealWork() as work:
         a = _lazy(Lazy, source)
         b = a.exp()
         b.value()
         before = len(work.names)
-        (b + 1).value()
-    return work.names[before:]
+        more = [given(step, "the result of an operation") for step in (b + 1, b.sin())]
+        noted = work.names[before:]
+        for step in more:
+            step.value()
+    return noted, work.names[before:]
 
 
 def _two_at_once(Lazy):
@@ -273,6 +276,11 @@ LAZY = {
     "a transposed sum": _case(
         lambda a, b, x, y: (a + b).t(), lambda a, b: (a + b).t(), "the values are wrong"
     ),
+    "behind a transposed one": _case(
+        lambda a, b, x, y: a.t().exp() * 2,
+        lambda a, b: a.t().exp() * 2,
+        "operators keep the order in memory, so the twins need strides: as_meta",
+    ),
     "nothing is computed before value()": Scenario(
         _nothing_before,
         ([], ["add", "mm", "relu"]),
@@ -295,7 +303,9 @@ LAZY = {
         "each operation runs once, however often its result is used or asked for",
     ),
     "a step after value()": Scenario(
-        _later, ["add"], "what is known isn't computed again for a later step"
+        _later,
+        ([], ["add", "sin"]),
+        "what is known isn't computed again for a later step, and the step waits for its value()",
     ),
     "two at once": Scenario(
         _two_at_once, ([11.0], [2.0]), "each tensor keeps its call to itself, not on the class"

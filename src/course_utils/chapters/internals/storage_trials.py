@@ -309,6 +309,16 @@ ELEMENTWISE = {
         _right([-5], (1,), (1,)),
         "the result is a new tensor, also where it has a single entry",
     ),
+    "one operand, in a longer list": Scenario(
+        _negative(MyTensor([1, 2, 3, 4, 5], (2, 2))),
+        _right([[-1, -2], [-3, -4]], (2, 2), (2, 1)),
+        "a list may hold more than the tensor: read by size and stride",
+    ),
+    "two rows, in longer lists": Scenario(
+        _sum(MyTensor([1, 2, 3], (2,)), MyTensor([10, 20, 30], (2,))),
+        _right([11, 22], (2,), (1,)),
+        "a list may hold more than the tensor: read by size and stride",
+    ),
     "an operand that is turned around": Scenario(
         _negative(MyTensor([1, 2, 3], (3,), (-1,), 2)),
         _right([-3, -2, -1], (3,), (1,)),

@@ -231,15 +231,15 @@ def _doublings(autograd_kernel, backward):
 
 def _rungs(autograd_kernel, backward):
     """Forty sums of a value and its product by 1, in either order: 2**40 ways lead back."""
-    dispatcher = ready(autograd_kernel)
-    x, one = numbers([1.0], True), numbers([1.0])
-    y = x
+    dispatcher = ready(autograd_kernel, walked := [])
+    y = x = numbers([1.0], True)
+    one = numbers([1.0])
     for step in range(40):
         pair = (dispatcher.call("mul", y, one), y)
         y = dispatcher.call("add", *(pair if step % 2 else pair[::-1]))
     with few_lines(200_000):
         backward(dispatcher, y, numbers([1.0]))
-    return plain(x.grad)
+    return plain(x.grad), len(walked)
 
 
 _none = "None pays nothing, and takes nothing away: what others pay to that value stays"
@@ -318,7 +318,7 @@ BACKWARD = {
         _doublings, [2.0**40], "a value that is used twice is paid twice, and hands on once"
     ),
     "forty steps, each used by two others": Scenario(
-        _rungs, [2.0**40], "two pay to a value, and it hands on once, when both have"
+        _rungs, ([2.0**40], 80), "slopes run once for each step, when all who used it have paid in"
     ),
     "None for a value that is paid elsewhere too": Scenario(
         _paid_elsewhere("loss", "square"), [[2.0, 0.0]], _none, (([[1.0, 0.0]], _all_add),)
