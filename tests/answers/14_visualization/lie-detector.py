@@ -738,7 +738,7 @@ def lie_detector(plots, data):
         image.set_clim(0, most)
 
 
-# %% right="the limits of an axis that holds the whole curve stay"
+# %% right="the limits stay where they hold the whole curve"
 def lie_detector(plots, data):
     plots["cut axis"].set_ylim(0, 1)
     plots["smoothed away"].plot(data["loss"])
@@ -750,7 +750,24 @@ def lie_detector(plots, data):
     early = plots["stopped early"]
     height = early.get_ylim()
     early.set_xlim(0, len(data["validation"]))
-    early.set_ylim(height)
+    low, high = min(data["validation"]), max(data["validation"])
+    early.set_ylim(min(low, height[0]), max(high, height[1]))
+    colours = plots["own colours"]
+    most = max(image.get_array().max() for image in colours.images)
+    for image in colours.images:
+        image.set_clim(0, most)
+
+
+# %% wrong="the height of the early part stays" says=["other numbers, stopped early: points still lie outside the limits: those of the y-axis"]
+def lie_detector(plots, data):
+    plots["cut axis"].set_ylim(0, 1)
+    plots["smoothed away"].plot(data["loss"])
+    both = plots["two scales"]
+    for axes in (both, both.figure.axes[-1]):
+        axes.set_ylim(-0.1, 1.05 * max(data["loss"] + data["validation"]))
+    for curve in data["seeds"]:
+        plots["one seed"].plot(curve)
+    plots["stopped early"].set_xlim(0, len(data["validation"]))
     colours = plots["own colours"]
     most = max(image.get_array().max() for image in colours.images)
     for image in colours.images:

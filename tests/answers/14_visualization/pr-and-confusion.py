@@ -143,9 +143,9 @@ def pr_and_confusion(scores, labels, threshold):
 
 # %% right="matrix products of one-hot rows"
 def pr_and_confusion(scores, labels, threshold):
-    y = labels.to(scores.dtype)
+    y = labels.float()
     thresholds = torch.unique(scores)
-    said = scores.unsqueeze(0).ge(thresholds.unsqueeze(1)).to(scores.dtype)
+    said = scores.unsqueeze(0).ge(thresholds.unsqueeze(1)).float()
     hits = torch.einsum("ts,s->t", said, y)
     truth = F.one_hot(labels.long(), 2)
     now = F.one_hot(scores.ge(threshold).long(), 2)
@@ -434,3 +434,43 @@ def pr_and_confusion(scores, labels, threshold):
     precision = hits / torch.arange(len(scores), 0, -1, device=scores.device)
     cells = 2 * truth.long() + (scores >= threshold).long()
     return precision, hits / truth.sum(), thresholds, cells.bincount(minlength=4).view(2, 2)
+
+
+# %% wrong="counts in the dtype of the scores" says=["2499 in half, labels in uint8: precision"]
+def pr_and_confusion(scores, labels, threshold):
+    truth, thresholds = labels.bool(), scores.unique()
+    said = (scores >= thresholds[:, None]).to(scores.dtype)
+    hits = (said * truth).sum(1)
+    matrix = (2 * truth + (scores >= threshold)).bincount(minlength=4).view(2, 2)
+    return hits / said.sum(1), hits / truth.to(scores.dtype).sum(), thresholds, matrix
+
+
+# %% wrong="looks for the argument threshold among the scores" says=["may be above all scores"]
+def pr_and_confusion(scores, labels, threshold):
+    truth, thresholds = labels.bool(), scores.unique()
+    said = scores >= thresholds[:, None]
+    hits = (said & truth).sum(1)
+    place = int(torch.searchsorted(thresholds, threshold))
+    matrix = (2 * truth + said[place]).bincount(minlength=4).view(2, 2)
+    return hits / said.sum(1), hits / truth.sum(), thresholds, matrix
+
+
+# %% wrong="an index adds once" says=["an index that occurs twice is added to once"]
+def pr_and_confusion(scores, labels, threshold):
+    truth, thresholds = labels.bool(), scores.unique()
+    said = scores >= thresholds[:, None]
+    hits = (said & truth).sum(1)
+    matrix = torch.zeros(2, 2, dtype=torch.long, device=scores.device)
+    matrix[truth.long(), (scores >= threshold).long()] += 1
+    return hits / said.sum(1), hits / truth.sum(), thresholds, matrix
+
+
+# %% wrong="the matrix in the dtype of the scores" says=["2499 in half, labels in uint8: matrix", "counts in half precision are rounded"]
+def pr_and_confusion(scores, labels, threshold):
+    truth, thresholds = labels.bool(), scores.unique()
+    said = scores >= thresholds[:, None]
+    hits = (said & truth).sum(1)
+    one, called = truth.to(scores.dtype), (scores >= threshold).to(scores.dtype)
+    pairs = [(1 - one, 1 - called), (1 - one, called), (one, 1 - called), (one, called)]
+    matrix = torch.stack([(a * b).sum() for a, b in pairs]).view(2, 2)
+    return hits / said.sum(1), hits / truth.sum(), thresholds, matrix

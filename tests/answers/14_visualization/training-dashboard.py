@@ -10,6 +10,7 @@
 # - "one forward pass for each step"
 # - "the same weights come out"
 # - "Parameters that are frozen or take no part have no gradient"
+# - "A rate may have been set by hand since"
 #
 # Admits:
 #
@@ -109,7 +110,7 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
 def training_dashboard(writer, model, optimizer, scheduler, batches):
     history = []
     for x, y in batches:
-        rate = scheduler.get_last_lr()[0]
+        rate = optimizer.state_dict()["param_groups"][0]["lr"]
         optimizer.zero_grad()
         logits = model(x)
         loss = nn.CrossEntropyLoss()(logits, y)
@@ -362,7 +363,7 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
             values = {
                 "loss": loss,
                 "accuracy": (logits.max(1).indices == y).sum() / y.numel(),
-                "rate": scheduler.get_last_lr()[0],
+                "rate": next(group["lr"] for group in optimizer.param_groups),
                 "gradient_norm": torch.linalg.vector_norm(torch.stack(norms)),
             }
         for name, value in values.items():
@@ -556,5 +557,37 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
         writer.add_scalar("train/accuracy", accuracy.item(), step)
         writer.add_scalar("train/rate", rate, step)
         writer.add_scalar("train/gradient_norm", norm.item(), step)
+        optimizer.step()
+        scheduler.step()
+
+
+# %% wrong="the rate that the scheduler set last" breaks="A rate may have been set by hand since" says=["a frozen layer, batches of 5 and 9, train/rate", "what the scheduler set last"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        gradients = [p.grad for p in model.parameters() if p.grad is not None]
+        writer.add_scalar("train/loss", loss.item(), step)
+        writer.add_scalar("train/accuracy", (logits.argmax(1) == y).float().mean(), step)
+        writer.add_scalar("train/rate", scheduler.get_last_lr()[0], step)
+        writer.add_scalar("train/gradient_norm", nn.utils.get_total_norm(gradients), step)
+        optimizer.step()
+        scheduler.step()
+
+
+# %% wrong="the largest rate of all groups" says=["takes no part, train/rate", "that is the rate of the second group"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        gradients = [p.grad for p in model.parameters() if p.grad is not None]
+        writer.add_scalar("train/loss", loss.item(), step)
+        writer.add_scalar("train/accuracy", (logits.argmax(1) == y).float().mean(), step)
+        writer.add_scalar("train/rate", max(g["lr"] for g in optimizer.param_groups), step)
+        writer.add_scalar("train/gradient_norm", nn.utils.get_total_norm(gradients), step)
         optimizer.step()
         scheduler.step()

@@ -82,6 +82,9 @@ def check_pca(mine: torch.Tensor, features: torch.Tensor) -> None:
         @ torch.linalg.svd(x - x.mean(), full_matrices=False).Vh[:2].T,
         "the last two directions, the shortest; take the first": centred @ v[-2:].T,
         "the second direction stands first": truth.flip(1),
+        "the two shortest directions (eigh's order is ascending); take the longest": (
+            centred @ v[-2:].flip(0).T
+        ),
         "each feature was divided by its standard deviation: leave the lengths": _map_of(
             centred / centred.std(0).clamp(min=1e-12)
         ),

@@ -45,7 +45,8 @@ def make_training(kind: str, sizes: list[int]) -> tuple:
         model[2].register_parameter("spare", nn.Parameter(torch.ones(3, device=device)))
     for parameter in model.parameters():
         parameter.grad = torch.full_like(parameter, 0.25)
-    second = {"params": [*model[1].parameters(), *model[2].parameters()], "lr": 0.01}
+    second = {"params": [*model[1].parameters(), *model[2].parameters()]}
+    second["lr"] = 0.6 if kind == SHARING else 0.01  # there it is the larger one
     optimizer = torch.optim.SGD([{"params": model[3].parameters()}, second], lr=0.4567)
     if kind == LARGE:
         for group in optimizer.param_groups:
@@ -53,6 +54,7 @@ def make_training(kind: str, sizes: list[int]) -> tuple:
     scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
     if kind == "frozen":
         scheduler.last_epoch = 7  # as if it had been in use before
+        optimizer.param_groups[0]["lr"] = 0.321  # set by hand since
     ends = torch.tensor(sizes).cumsum(0).tolist()
     scale = 1e7 if kind == LARGE else 1
     batches = [
@@ -116,6 +118,7 @@ def true_dashboard(kind: str, sizes: list[int]) -> tuple:
         grads = [p.grad for p in model.parameters() if p.grad is not None]
         norms = torch.stack([grad.norm() for grad in grads])
         weights = torch.cat([p.detach().flatten() for p in model.parameters()]).norm()
+        told = scheduler.get_last_lr()[0]
         values = [loss.item(), hits.mean(), optimizer.param_groups[0]["lr"], norms.norm()]
         for tag, value in zip(right, values, strict=True):
             right[tag].append(float(value))
@@ -146,6 +149,7 @@ def true_dashboard(kind: str, sizes: list[int]) -> tuple:
             "rate: rounded; log it as it is": round(values[2], 3),
             "rate: that is the rate of the step after": optimizer.param_groups[0]["lr"],
             "rate: that is the rate of the second group": second,
+            "rate: what the scheduler set last; since then it was set by hand, in the group": told,
             "rate: that is the rate of the start; look it up at each step": start,
             "loss: a mean over the steps so far; each batch's own is asked for": (
                 sum(losses) / len(losses)

@@ -37,6 +37,10 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
     def explained(*arguments):
         try:
             return attempt(*arguments)
+        except IndexError as error:
+            above = threshold > scores.max()
+            why = "; the argument threshold may be above all scores: nothing is called then" * above
+            raise IndexError(f"{error}{why}") from None
         except RuntimeError as error:
             four = "[2, 2]" in str(error) and "is invalid for input of size" in str(error)
             why = "; a cell of the matrix may be empty: bincount's minlength=4 counts it" * four
@@ -199,6 +203,10 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
         ),
         "all of it in the row of the ones: rows are the truth, so the labels count": (
             torch.stack([0 * table[0], table.sum(0)])
+        ),
+        "counts in half precision are rounded": table.half().double(),
+        "an index that occurs twice is added to once: count, by bincount or accumulate=True": (
+            table.clamp(max=1)
         ),
         "counts were asked for, not shares": table / table.sum(),
         "counts were asked for, not shares of the rows": table / table.sum(1, keepdim=True),
