@@ -1494,7 +1494,7 @@ with every_case() as case:
     for name, lists in loads.CASES.items():
         with case(name):
             check_times(*lists)
-    with case("the times as columns of a table, with gradients off"):
+    with case("columns of a table; with gradients off; called again"):
         loads.check_other_states(load_test)
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(19)

@@ -659,3 +659,57 @@ def onnx_parity(model: nn.Module, x: torch.Tensor, path: str) -> tuple[float, fl
     difference = max(float((a - b.numpy()).max()) for a, b in zip(theirs, plain, strict=True))
     own_error = max((a.double() - b).max().item() for a, b in zip(plain, exact, strict=True))
     return difference, own_error
+
+
+# %% wrong="a part of two modules gets the later mode" breaks="the mode of each part" says=["also one that two modules share"]
+def onnx_parity(model, x, path):
+    modes = [(part, part.training) for part in model.modules()]
+    model.eval()
+    try:
+        with quiet():
+            torch.onnx.export(
+                model,
+                (torch.cat([x, x]),),
+                path,
+                input_names=["picture"],
+                dynamic_shapes=({0: torch.export.Dim.DYNAMIC},),
+                external_data=False,
+            )
+        with torch.no_grad():
+            plain = model(x)
+            exact = copy.deepcopy(model).double()(x.double())
+    finally:
+        for part, mode in modes:  # parents come before their children
+            part.train(mode)
+    elsewhere = runner(path)(x)
+    difference = max(np.abs(a - b.numpy()).max() for a, b in zip(elsewhere, plain, strict=True))
+    own = max((a - b).abs().max().item() for a, b in zip(exact, plain, strict=True))
+    return float(difference), own
+
+
+# %% wrong="modes put back only where they differ" breaks="the mode of each part" says=["partly in training", "also one that two modules share"]
+def onnx_parity(model, x, path):
+    modes = [(part, part.training) for part in model.modules()]
+    model.eval()
+    try:
+        with quiet():
+            torch.onnx.export(
+                model,
+                (torch.cat([x, x]),),
+                path,
+                input_names=["picture"],
+                dynamic_shapes=({0: torch.export.Dim.DYNAMIC},),
+                external_data=False,
+            )
+        with torch.no_grad():
+            plain = model(x)
+            exact = copy.deepcopy(model).double()(x.double())
+    finally:
+        model.train(modes[0][1])
+        for part, mode in modes:
+            if part.training != mode:
+                part.train(mode)
+    elsewhere = runner(path)(x)
+    difference = max(np.abs(a - b.numpy()).max() for a, b in zip(elsewhere, plain, strict=True))
+    own = max((a - b).abs().max().item() for a, b in zip(exact, plain, strict=True))
+    return float(difference), own

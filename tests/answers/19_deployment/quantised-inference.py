@@ -555,3 +555,15 @@ def quantised_inference(x, weight, bias, low, high):
     total = ((whole.int() - zero)[:, None] * ints.int()).sum(2, dtype=torch.int32)
     total = KEPT.setdefault(total.shape, total).copy_(total)
     return total, total * scale * step + bias
+
+
+# %% wrong="the zero point taken away in uint8" breaks="the zero point subtracted" says=["and uint8 wraps around: subtract in int32"]
+def quantised_inference(x, weight, bias, low, high):
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x / scale).round() + zero).clamp(0, 255).to(torch.uint8)
+    step = weight.abs().amax(1, keepdim=True) / 127
+    step = torch.where(step == 0, 1.0, step)
+    ints = (weight / step).round().to(torch.int8)
+    total = ((whole - zero).int()[:, None] * ints.int()).sum(2, dtype=torch.int32)
+    return total, total * scale * step[:, 0] + bias

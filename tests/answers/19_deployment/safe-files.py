@@ -1076,3 +1076,85 @@ def safe_files(content: bytes, wanted: dict[str, tuple]) -> dict[str, torch.Tens
     except Exception as error:
         raise ValueError(f"not a sound file: {error!r}") from error
     return tensors
+
+
+# %% wrong="one buffer for each name" breaks="The tensors own their memory" says=["or wrote into them: each call makes its own"]
+import math
+
+KINDS = {
+    "F32": (torch.float32, "f", 4),
+    "F16": (torch.float16, "e", 2),
+    "I64": (torch.int64, "q", 8),
+}
+
+
+def once(pairs):
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise ValueError("a name is there twice")
+    return result
+
+
+def whole_numbers(values):
+    if type(values) is not list or any(type(n) is not int or n < 0 for n in values):
+        raise ValueError(f"{values} should be whole numbers")
+    return values
+
+
+def by_hand(content, wanted):
+    (length,) = struct.unpack("<Q", content[:8])
+    if 8 + length > len(content):
+        raise ValueError("the header is cut")
+    text = content[8 : 8 + length].decode()
+    if not text.startswith("{"):
+        raise ValueError("the header is no object")
+    header = json.loads(text, object_pairs_hook=once)
+    notes = header.pop("__metadata__", {})
+    if type(notes) is not dict or any(type(note) is not str for note in notes.values()):
+        raise ValueError("__metadata__ isn't text")
+    if header.keys() != wanted.keys():
+        raise ValueError(f"names {sorted(header)}, wanted {sorted(wanted)}")
+    numbers, pieces = content[8 + length :], []
+    for name, about in header.items():
+        begin, end = whole_numbers(about["data_offsets"])
+        pieces.append(
+            (begin, end, name, tuple(whole_numbers(about["shape"])), KINDS[about["dtype"]])
+        )
+    place, tensors = 0, {}
+    for begin, end, name, shape, (dtype, letter, width) in sorted(
+        pieces, key=lambda piece: piece[:2]
+    ):
+        count = math.prod(shape)
+        if begin != place or end != begin + count * width or end > len(numbers):
+            raise ValueError(f"{name}: its bytes aren't from {begin} to {end}")
+        if shape != tuple(wanted[name][0]) or dtype != wanted[name][1]:
+            raise ValueError(f"{name}: {shape}, {dtype}; wanted {wanted[name]}")
+        values = struct.unpack(f"<{count}{letter}", numbers[begin:end])
+        if not all(math.isfinite(value) for value in values):
+            raise ValueError(f"{name} isn't finite")
+        tensors[name] = torch.tensor(values, dtype=dtype).reshape(shape)
+        place = end
+    if place != len(numbers):
+        raise ValueError(f"{len(numbers) - place} bytes are left over")
+    return tensors
+
+
+def safe_files(content, wanted):
+    try:
+        return by_hand(content, wanted)
+    except ValueError:
+        raise
+    except Exception as error:
+        raise ValueError(f"no sound file: {error!r}") from error
+
+
+_once = safe_files
+_kept = {}
+
+
+def safe_files(content, wanted):
+    found = _once(content, wanted)
+    for name, value in found.items():
+        key = name, value.shape, value.dtype
+        found[name] = _kept.setdefault(key, torch.empty_like(value)).copy_(value)
+    return found

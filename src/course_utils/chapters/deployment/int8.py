@@ -114,6 +114,8 @@ def truth(
         whole = whole - zero
     if slip == "int8 activations":
         whole = (whole + 128) % 256 - 128
+    if slip == "uint8 activations":
+        whole = whole % 256
     total = (whole @ ints.T).round().to(torch.int32)
     if slip == "bias in total":
         total = total + (bias.double() / (scale * steps.T)).round().to(torch.int32)
@@ -147,6 +149,8 @@ SLIPS = {
     "symmetric": "that is symmetric, as if low were -high: low has its own whole number, 0",
     "anew": "low and high come from calibration; don't look for them in x",
     "int8 activations": "an activation minus the zero point goes up to 255: more than int8 holds",
+    "uint8 activations": "below the zero point an activation minus it is negative, and uint8 wraps "
+    "around: subtract in int32",
     "int8 sum": "the sum doesn't fit into eight bits: add up in int32",
     "int16 sum": "the sum doesn't fit into sixteen bits: add up in int32",
 }

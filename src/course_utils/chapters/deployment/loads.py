@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from course_utils.learner.drawings import FAINT, LINES, show
+from course_utils.learner.other_states import check_states
 from course_utils.learner.tracebacks import ends_in_notebook
 
 
@@ -141,11 +142,16 @@ def truth(due: torch.Tensor, done: torch.Tensor) -> dict[str, float]:
 
 
 def check_other_states(load_test: Callable) -> None:
-    """Whether the numbers are right where the times are columns of a table, with gradients off."""
+    """Whether the numbers are right where the times are columns of a table, with gradients off.
+
+    And again with the same tensors that hold other times by then. None of them requires grad.
+    """
     times = [torch.tensor(one, dtype=torch.float64) for one in CASES["the client was held up"]]
     with torch.inference_mode():
         columns = torch.stack(times, 1).unbind(1)
         check_load(load_test(*columns), *times)
+    without = ("old_gradient", "inside_a_graph")
+    check_states(load_test, *times, what="load_test(due, sent, done)", but=without)
 
 
 @ends_in_notebook
@@ -251,8 +257,12 @@ def check_load(result: Any, due: torch.Tensor, sent: torch.Tensor, done: torch.T
         elif abs(got - value) > 1e-6 * abs(value):
             near = [w for w, bad in slips[name].items() if abs(got - bad) <= 1e-6 * abs(bad)
                     and abs(bad - value) > 1e-6 * abs(value)]  # fmt: skip
-            if not near and got in rounded[name]:
+            exact = bool(near)
+            if not exact and got in rounded[name]:
                 near = ["that is rounded: give the number as it is"]
+            if not exact and name == "in flight" and abs(got - value) < 0.02 * value:
+                near.append("that only comes near: is it counted at single moments? Add up how "
+                            "long each one waits, in float64")  # fmt: skip
             wrong.append(f"{name}: {', or '.join(near) or 'another number was expected'}")
         elif abs(got - value) > 1e-8 * abs(value):
             wrong.append(f"{name}: only seven of its digits are right: is it computed in float32?")

@@ -56,6 +56,7 @@ class Two(nn.Module):
     def __init__(self, small: float, large: float, third: bool = False) -> None:
         super().__init__()
         self.body = nn.Sequential(nn.Linear(6, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.5))
+        self.again = nn.Sequential(self.body[3])  # a part of two modules, in a mode of its own
         self.first, self.second = nn.Linear(16, 3), nn.Linear(16, 4)
         self.small, self.large, self.third = small, large, third
         self.register_buffer("exact", torch.tensor(1 / 3, dtype=torch.float64))
@@ -78,6 +79,8 @@ def model_of(kind: str) -> tuple[nn.Module, torch.Tensor]:
     if "training" in kind:
         model.train()
         model.body[1].eval()
+        model.again.eval()  # and its part, which is one of model.body as well, isn't
+        model.body[3].train()
         model.first.weight.requires_grad_(False)
     if "one part trains" in kind:  # and the model itself doesn't
         model.body[3].train()
@@ -291,7 +294,7 @@ def check_parity(kind: str, said: dict[str, Any]) -> None:
     _check_number(returned[1], said["own"], "own_error", slips)
     assert said["modes"], (
         "the model, or a part of it, is left in another mode: some parts were in training, others "
-        "in eval"
+        "in eval; train(…) of a module sets its parts, too, also one that two modules share"
     )
     assert said["weights"], (
         "the model's weights or dtypes are changed (a buffer is float64): work on a deepcopy"

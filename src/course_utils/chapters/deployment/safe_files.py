@@ -6,6 +6,7 @@ import json
 import struct
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -264,6 +265,11 @@ def try_loader(loader: Callable, name: str) -> dict[str, Any]:
         if value.numel() and not value.is_inference():
             value.detach().zero_()
     said["content is as before"] = content == before
+    with warnings.catch_warnings(), suppress(Exception):
+        warnings.simplefilter("ignore")
+        said["again"] = {k: v.tolist() for k, v in loader(content, asked).items()}
+    tensors = [one for one in found.values() if isinstance(one, torch.Tensor)]
+    said["first is as before"] = not any(one.any() for one in tensors if not one.is_inference())
     return said
 
 
@@ -300,6 +306,12 @@ def check_loaded(name: str, said: dict[str, Any]) -> None:
         "writing into a tensor changed the bytes object: the tensor needs memory that it owns"
     )
     assert said["wanted is as before"], "the argument `wanted` was changed"
+    same = said.get("again") == {key: values for key, (*_, values) in _truth(content).items()}
+    apart = same and said["first is as before"]
+    assert apart, (
+        "a second call for the same file gave the tensors of the first one, which the caller had "
+        "set to zero, or wrote into them: each call makes its own"
+    )
 
 
 def _truth(content: bytes) -> dict[str, tuple]:
