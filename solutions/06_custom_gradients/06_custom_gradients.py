@@ -654,7 +654,8 @@ def try_function(name, g, *inputs):
 #
 # - Results and gradients have the dtype and shape of `x`, whatever floating-point dtype and shape
 #   that is. The gradient that arrives is finite.
-# - `MyReLU` and `MyClamp` can be differentiated twice, and NaN stays NaN in both.
+# - `MyReLU` and `MyClamp` can be differentiated twice, and NaN stays NaN in both (the gradient there
+#   is up to you).
 # - Leave the inputs as they are.
 # - Write the rules yourself: the backward of a finished operation, such as `F.relu`, is not allowed.
 #

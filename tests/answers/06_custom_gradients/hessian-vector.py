@@ -764,3 +764,33 @@ def newton(f, x, steps):
     for _ in range(steps):
         x = x - solve(lambda v, here=x: hvp_forward(f, here, v), torch.func.grad(f)(x))
     return x
+
+
+# %% wrong="keeps the gradient by the function" says=["called with the same f at another x", "keep nothing by f"]
+_graphs = {}
+
+
+def hvp_double(f: Callable, x: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    if f not in _graphs:
+        leaf = x.detach().clone().requires_grad_()
+        (g,) = torch.autograd.grad(f(leaf), leaf, create_graph=True)
+        _graphs[f] = (g, leaf)
+    g, leaf = _graphs[f]
+    return torch.autograd.grad(g, leaf, v.detach(), retain_graph=True)[0]
+
+
+def hvp_forward(f: Callable, x: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    return torch.func.jvp(torch.func.grad(f), (x.detach(),), (v.detach(),))[1]
+
+
+def newton(f: Callable, x: torch.Tensor, steps: int) -> torch.Tensor:
+    point = x.detach().clone()
+    for _ in range(steps):
+        g = torch.func.grad(f)(point)
+        point = point - solve(lambda v: hvp_forward(f, point, v), g)
+    return point
+
+
+def hessian_vector(f: Callable, x: torch.Tensor, v: torch.Tensor) -> tuple:
+    """Given: the product, both ways."""
+    return hvp_double(f, x, v), hvp_forward(f, x, v)

@@ -2283,3 +2283,47 @@ def clip_and_average(gradients: dict, limit: float) -> dict | None:
 def per_sample_grads(weights: dict, x: torch.Tensor, y: torch.Tensor, limit: float) -> dict | None:
     """Given: one clipped step's direction, from your functions."""
     return clip_and_average(by_vmap(weights, x, y), limit)
+
+
+# %% wrong="gradients of what requires grad alone" breaks="also where weights or `x` require grad" says=["requires grad, and no other weight does, it raised"]
+def by_loop(weights: dict, x: torch.Tensor, y: torch.Tensor) -> dict | None:
+    leaves = {}
+    for name, w in weights.items():
+        leaves[name] = w.detach().requires_grad_(w.requires_grad)
+    if not any(w.requires_grad for w in weights.values()):
+        leaves = {name: w.detach().requires_grad_() for name, w in weights.items()}
+    rows = []
+    for i in range(len(x)):
+        loss = sample_loss(leaves, x[i].detach(), y[i])
+        rows.append(torch.autograd.grad(loss, list(leaves.values())))
+    return {name: torch.stack(g) for name, g in zip(leaves, zip(*rows), strict=True)}
+
+
+def by_vmap(weights: dict, x: torch.Tensor, y: torch.Tensor) -> dict | None:
+    weights = {name: w.detach() for name, w in weights.items()}
+    each = torch.func.vmap(torch.func.grad(sample_loss), in_dims=(None, 0, 0))
+    return each(weights, x.detach(), y)
+
+
+def by_hooks(weights: dict, x: torch.Tensor, y: torch.Tensor) -> dict | None:
+    w1, b1, w2 = (weights[name].detach() for name in ("w1", "b1", "w2"))
+    x = x.detach()
+    z1 = (x @ w1.t() + b1).requires_grad_()
+    hidden = torch.tanh(z1)
+    z2 = hidden @ w2.t()
+    loss = F.cross_entropy(z2, y, reduction="sum")
+    d1, d2 = torch.autograd.grad(loss, (z1, z2))
+    first = torch.einsum("bo,bi->boi", d1, x)
+    second = torch.einsum("bo,bi->boi", d2, hidden.detach())
+    return {"w1": first, "b1": d1, "w2": second}
+
+
+def clip_and_average(gradients: dict, limit: float) -> dict | None:
+    rows = torch.cat([g.flatten(1) for g in gradients.values()], dim=1)
+    factor = (limit / rows.norm(dim=1)).clamp(max=1)
+    return {name: torch.einsum("b,b...->b...", factor, g).mean(0) for name, g in gradients.items()}
+
+
+def per_sample_grads(weights: dict, x: torch.Tensor, y: torch.Tensor, limit: float) -> dict | None:
+    """Given: one clipped step's direction, from your functions."""
+    return clip_and_average(by_vmap(weights, x, y), limit)

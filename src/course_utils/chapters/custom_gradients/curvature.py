@@ -12,6 +12,7 @@ from course_utils.chapters.custom_gradients.watching import (
     left_behind,
     require_digits,
     words_of_broken,
+    words_of_kept,
     words_of_states,
 )
 from course_utils.learner.calls import python_calls
@@ -71,6 +72,7 @@ def run_curvature(function, name, x, extra, weigh=False, states=False):
     facts["amiss"] = states and (
         words_of_broken(lambda f, *t: function(f, *t, *rest), *tensors)
         or words_of_states(function, LANDSCAPES[name], x, extra)
+        or words_of_kept(function, lambda point: LANDSCAPES[name](point), x, extra)
     )
     return facts
 
@@ -99,6 +101,7 @@ def check_product(try_curvature, way, landscape, x, v, weigh=False, states=False
         "a single number, the derivative of f along v: take that of its gradient": (g @ v).detach(),
         "this is the gradient itself: it has to be differentiated once more": g.detach(),
         "this is the product with a vector of ones: where does v come in?": ones,
+        "the gradient was added to it: .grad adds up": g.detach() + truth,
     }
     assert v.any() or not answer.isnan().any(), "NaN for v = 0: the product is 0 there, not 0 / 0"
     check_value(answer, truth, "the product", slips, 1e-4, 1e-4)

@@ -12,6 +12,7 @@ from course_utils.chapters.custom_gradients.watching import (
     left_behind,
     require_digits,
     words_of_broken,
+    words_of_kept,
     words_of_states,
 )
 from course_utils.learner.calls import python_calls
@@ -78,7 +79,11 @@ def run_jacobian(function, name, x, states=False):
     left, x.grad = left_behind(x), None
     x.requires_grad_(False)
     answer = answer.detach() if needs else answer
-    amiss = states and (words_of_broken(function, x) or words_of_states(function, MAPS[name], x))
+    amiss = states and (
+        words_of_broken(function, x)
+        or words_of_states(function, MAPS[name], x)
+        or words_of_kept(function, lambda point: MAPS[name](point), x)
+    )
     return {
         "answer": answer,
         "forward": "make_dual" in short,

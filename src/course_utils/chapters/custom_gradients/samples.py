@@ -61,8 +61,26 @@ def run_samples(function, weights, x, y, states=False):
         answer = {k: t.detach() if isinstance(t, torch.Tensor) else t for k, t in answer.items()}
     for tensor in before.values():
         tensor.requires_grad_(False).grad = None
-    amiss = states and words_of_states(function, before, x, y)
+    amiss = states and (
+        words_of_states(function, before, x, y) or _words_of_one_asked(function, before, x, y)
+    )
     return facts | {"answer": answer, "amiss": amiss}
+
+
+def _words_of_one_asked(function, weights, x, y):
+    """Words for what a function does where one weight alone requires grad; "" if nothing."""
+    for name in weights:
+        given = {key: w.detach().clone().requires_grad_(key == name) for key, w in weights.items()}
+        where = f"where {name} requires grad, and no other weight does,"
+        try:
+            answer = function(given, x, y)
+        except Exception as error:
+            return f"{where} it raised {type(error).__name__}: {error}"
+        if any(w.requires_grad != (key == name) for key, w in given.items()):
+            return f"{where} requires_grad of a weight is not as it was: leaves of your own"
+        if set(answer) != set(weights) or any(t.requires_grad for t in answer.values()):
+            return f"{where} the result differs: the gradients of all weights, detached"
+    return ""
 
 
 def _without_tanh_slope(weights, x, y):

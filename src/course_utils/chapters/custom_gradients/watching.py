@@ -6,16 +6,20 @@ import weakref
 from contextlib import suppress
 
 import torch
+from torch.autograd import forward_ad
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from course_utils.learner.operators import OperatorMode
 from course_utils.learner.other_states import check_states
+from course_utils.learner.values import agrees
 
 WRITES = "backward writes into the gradient that arrives, which others use too: make a new tensor"
 OVERWRITTEN = "a second call overwrites what the first one's backward needs: keep it on ctx"
 AGAIN = "backward comes a second time (retain_graph=True): what is kept on ctx has to stay"
 ANEW = "backward comes a second time, with another gradient: multiply by what arrives each time"
+
+OPEN = "a dual level stays open: a with block, forward_ad.dual_level(), leaves it in any case"
 
 
 def require_written(function):
@@ -31,7 +35,7 @@ def require_written(function):
 def gradient_words(call, lost="was the result made with detach, item or NumPy?", rule=False):
     """``call()``; an error of PyTorch's about the gradients that a rule returned, in words."""
     try:
-        return call()
+        result = call()
     except RuntimeError as error:
         text = str(error)
         if "invalid gradient" in text or "number of gradients" in text:
@@ -42,6 +46,8 @@ def gradient_words(call, lost="was the result made with detach, item or NumPy?",
             text = "the graph was freed by the first pass: retain_graph=True keeps it for the next"
         elif "must match the size" in text:
             text += ": in backward the shapes don't fit; a dimension is missing (unsqueeze)"
+        elif "Nested forward mode AD" in text:
+            text = OPEN
         elif "modified by an inplace operation" in text:
             text = "a tensor that backward needs was changed in place after it was saved"
         elif "view size is not compatible" in text:
@@ -57,6 +63,18 @@ def gradient_words(call, lost="was the result made with detach, item or NumPy?",
             text = f"{error}: besides ctx, backward gets one gradient for each output"
             raise AssertionError(text) from None
         raise
+    finally:
+        left_open = _close_dual_levels()
+    assert not left_open, OPEN
+    return result
+
+
+def _close_dual_levels():
+    """Whether a level of forward mode was left open; then it is closed."""
+    left_open = forward_ad._current_level >= 0
+    while forward_ad._current_level >= 0:
+        forward_ad.exit_dual_level()
+    return left_open
 
 
 def grad_again(y, wanted, g):
@@ -114,6 +132,8 @@ def words_of_broken(call, *tensors):
             t.grad = torch.full_like(t, 7) if owns else None
         with suppress(Exception):
             call(breaks, *given)
+        if _close_dual_levels():
+            return f"where f raises, {OPEN}"
         for t in given:
             kept = bool((t.grad == 7).all()) if t.grad is not None else False
             if t.requires_grad != owns or (not kept if owns else t.grad is not None):
@@ -123,6 +143,16 @@ def words_of_broken(call, *tensors):
                     "your own"
                 )
     return ""
+
+
+def words_of_kept(call, f, x, *rest):
+    """Words where ``call(f, x)`` gives what belongs to another x with the same f; "" if not."""
+    other = 0.75 * x + 0.25
+    call(f, x, *rest)
+    fresh = call(lambda point: f(point), other, *rest)
+    if agrees(lambda: call(f, other, *rest), fresh):
+        return ""
+    return "called with the same f at another x, it gives something else: keep nothing by f"
 
 
 def require_digits(actual, truth, what, rtol=1e-11, atol=1e-300):
