@@ -462,7 +462,8 @@ print("zeros:", second_step(False))
 # every group whose `.grad` isn't None.
 #
 # - A group has its own options. Between two steps a group's options may change, as schedulers do
-#   it; they also add one of their own, `initial_lr`.
+#   it; they also add one of their own, `initial_lr`. And `load_state_dict` adds `differentiable` to
+#   `self.defaults`. So name the five that are meant.
 # - Keep the buffers in `self.state`, so that `state_dict()` carries them. `.grad` stays as it is.
 # - `step(closure)` calls the closure once, with gradients enabled, and returns its loss; without
 #   one it returns `None`.
@@ -872,7 +873,8 @@ show(
 # `torch.optim`'s `RMSprop(alpha=betas[1])`, `Adam`, `Adam(amsgrad=True)`, `AdamW`. You may lean on
 # them, but you will learn more without.
 #
-# - `p` and `grad` are tensors of one shape, float32 or float64, and stay as they are.
+# - `p` and `grad` are tensors of one shape, float32 or float64, and stay as they are. The new `p`
+#   shares no memory with the old one.
 # - `state` is a dict that is yours: `{}` before the first step, and then what you returned the time
 #   before.
 # - `lr` may differ from step to step. `"rmsprop"` uses `betas[1]` for its mean of squares and has
@@ -2078,7 +2080,7 @@ for batch in (8, 32, 64, 128, 512):
 #
 # Write `batch_and_rate(rate, batch, curvature, noise)`: the mean of w² after very many steps. All four
 # are positive. Where it grows without bound, return `float("inf")`. No simulation: it should be exact,
-# to nearly all of a float's digits, however small the rate is.
+# to nearly all of a float's digits, however small the rate is, down to 1e-100.
 #
 # Example: rate 0.5, batch 2, curvature 1, noise 2: a step makes w² into 0.25 · w² + 0.5 on average. It
 # settles where that changes nothing: at 2/3.
@@ -2529,8 +2531,8 @@ show(figure, f"The contours of a bent valley, twice. {words}")
 # called **at most 100 times**, even where that isn't enough. At the w that you return no entry of the
 # gradient may exceed 0.001.
 #
-# `w` is a plain tensor, without a graph and requiring no gradient; `start` stays as it is. `loss_of`
-# has no stray minima. `torch.optim.LBFGS` will do it, but nothing else is forbidden.
+# `w` is a plain tensor, without a graph and requiring no gradient; `start` stays as it is (it is
+# contiguous). `loss_of` has no stray minima. `torch.optim.LBFGS` will do it, but nothing else is forbidden.
 #
 # Example: the banana from (-1.2, 1) gives (1, 1), to three decimals or so.
 

@@ -5,6 +5,7 @@
 # - "the pair of the new `p` and the new state"
 # - "float32 or float64"
 # - "stay as they are"
+# - "The new `p` shares no memory with the old one"
 # - "`state` is a dict that is yours"
 # - "what you returned the time before"
 # - "`lr` may differ from step to step"
@@ -1062,3 +1063,18 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
     m_hat = m / (1 - b1**t)
     v_hat = v / (1 - b2**t)
     return p - lr * m_hat / (v_hat.sqrt() + eps), new
+
+
+# %% wrong="the old p itself where nothing moves" breaks="The new `p` shares no memory with the old one" says=["gradients of zero: the new p, beside the old, is still a view"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    pull = weight_decay * p
+    old, (p, grad) = p, ((p - lr * pull, grad) if kind == "adamw" else (p, grad + pull))
+    t, zero = state.get("t", 0) + 1, torch.zeros_like(p)
+    m = betas[0] * state.get("m", zero) + (1 - betas[0]) * grad
+    v = betas[1] * state.get("v", zero) + (1 - betas[1]) * grad**2
+    top = torch.maximum(state.get("top", zero), v)
+    state = {"t": t, "m": m, "v": v, "top": top}
+    size = v if kind == "rmsprop" else (top if kind == "amsgrad" else v) / (1 - betas[1] ** t)
+    ahead = grad if kind == "rmsprop" else m / (1 - betas[0] ** t)
+    new = p - lr * ahead / (size.sqrt() + eps)
+    return (old if torch.equal(new, old) else new), state

@@ -217,3 +217,23 @@ def batch_and_rate(rate: float, batch: int, curvature: float, noise: float) -> f
     if abs(1 - rate * curvature) >= 1:
         return float("inf")
     return rate * noise**2 / (batch * curvature * (2 - rate * curvature))
+
+
+# %% wrong="infinite just below the limit as well" breaks="Where it grows without bound, return `float(\"inf\")`" says=["1 of 12 cases fail", "batch_and_rate(1.9999, 2, 1.0, 1.0): it is inf: the limit is 2 / curvature, and this rate is below"]
+def batch_and_rate(rate, batch, curvature, noise):
+    x = rate * curvature
+    if x > 2 - 1e-3:
+        return float("inf")
+    return rate * noise**2 / (batch * curvature * (2 - x))
+
+
+# %% right="by expm1 of logarithms where the rate is small"
+import math
+
+
+def batch_and_rate(rate, batch, curvature, noise):
+    x = rate * curvature
+    if x >= 2:
+        return math.inf
+    shrinks = -math.expm1(2 * math.log1p(-x)) if x < 0.5 else 1 - (1 - x) ** 2
+    return rate * rate * noise**2 / batch / shrinks

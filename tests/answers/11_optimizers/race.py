@@ -116,7 +116,7 @@ def race(step: int, p: torch.Tensor, grad: torch.Tensor, state: dict) -> tuple[t
     return p - 0.03 * m_hat / (v_hat.sqrt() + 1e-8), {"m": m, "v": v}
 
 
-# %% wrong="the first gradient is kept, and changed" says=["p or grad of the last step was changed: keep a copy"]
+# %% wrong="the first gradient is kept, and changed" says=["p or grad of an earlier step was changed: keep a copy"]
 def race(step: int, p: torch.Tensor, grad: torch.Tensor, state: dict) -> tuple[torch.Tensor, dict]:
     """The new value of one parameter tensor, and what to hand back in the next step."""
     if not state:
@@ -127,10 +127,22 @@ def race(step: int, p: torch.Tensor, grad: torch.Tensor, state: dict) -> tuple[t
     return p - 0.03 * state["m"] / (state["v"].sqrt() + 1e-8), state
 
 
-# %% wrong="averages into the first p" says=["p or grad of the last step was changed: keep a copy"]
+# %% wrong="averages into the first p" says=["p or grad of an earlier step was changed: keep a copy"]
 def race(step, p, grad, state):
     m = 0.9 * state.get("m", 0) + 0.1 * grad
     v = 0.99 * state.get("v", 0) + 0.01 * grad**2
     mean = state.get("mean", p).lerp_(p, 0.1)
     size = (v / (1 - 0.99**step)).sqrt() + 1e-8
     return p - 0.06 * m / (1 - 0.9**step) / size, {"m": m, "v": v, "mean": mean}
+
+
+# %% wrong="the slow weights are the first p" breaks="`p` and `grad` stay as they are" says=["p or grad of an earlier step was changed: keep a copy"]
+def race(step: int, p: torch.Tensor, grad: torch.Tensor, state: dict) -> tuple[torch.Tensor, dict]:
+    """The new value of one parameter tensor, and what to hand back in the next step."""
+    slow = state.get("slow", p)
+    m = 0.9 * state.get("m", 0) + 0.1 * grad
+    v = 0.99 * state.get("v", 0) + 0.01 * grad**2
+    new = p - 0.04 * m / (1 - 0.9**step) / ((v / (1 - 0.99**step)).sqrt() + 1e-8)
+    if step % 5 == 0:  # look-ahead: the slow weights go most of the way
+        new = slow.lerp_(new, 0.8).clone()
+    return new, {"slow": slow, "m": m, "v": v}

@@ -18,6 +18,7 @@
 # - "without one it returns `None`"
 # - "`.grad` stays as it is"
 # - "Between two steps a group's options may change"
+# - "So name the five that are meant"
 #
 # Admits:
 #
@@ -1908,4 +1909,144 @@ class Sgd(torch.optim.Optimizer):
             new, buffer = sgd_family(p, p.grad, self.state[p].get("buffer"), **options)
             p.copy_(new)
             self.state[p]["buffer"] = buffer
+        return loss
+
+
+# %% wrong="all names of self.defaults" breaks="So name the five that are meant" says=["from the old one's state_dict", "load_state_dict adds 'differentiable' to self.defaults"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    q = nn.Parameter(p.detach().clone())
+    q.grad = grad.detach().clone()
+    optimizer = torch.optim.SGD(
+        [q],
+        lr=lr,
+        momentum=momentum,
+        dampening=dampening,
+        weight_decay=weight_decay,
+        nesterov=nesterov,
+    )
+    if buffer is not None and momentum:
+        optimizer.state[q]["momentum_buffer"] = buffer.detach().clone()
+    optimizer.step()
+    return q.detach(), optimizer.state[q]["momentum_buffer"] if momentum else None
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr: float, **options) -> None:
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        wanted = tuple(self.defaults)
+        with torch.no_grad():
+            for group in self.param_groups:
+                given = {name: group[name] for name in wanted}
+                for p in filter(lambda p: p.grad is not None, group["params"]):
+                    new, buffer = sgd_family(p, p.grad, self.state[p].get("buffer"), **given)
+                    p.copy_(new)
+                    self.state[p]["buffer"] = buffer
+        return loss
+
+
+# %% wrong="the gradients of before the closure" says=["steps by a closure: the gradients were taken before the closure ran"]
+def sgd_family(
+    p: torch.Tensor,
+    grad: torch.Tensor,
+    buffer: torch.Tensor | None,
+    lr: float,
+    momentum: float = 0.0,
+    dampening: float = 0.0,
+    weight_decay: float = 0.0,
+    nesterov: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """One step: the new p and the new buffer (None if momentum is 0)."""
+    d = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * d, None
+    buffer = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+    d = d + momentum * buffer if nesterov else buffer
+    return p - lr * d, buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    """sgd_family for all parameters of all groups; the buffers lie in self.state."""
+
+    def __init__(self, params, lr: float, **options) -> None:
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        """Move each parameter that has a gradient; the closure's loss, if one is given."""
+        work = [
+            (p, p.grad, group)
+            for group in self.param_groups
+            for p in group["params"]
+            if p.grad is not None
+        ]
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for p, grad, group in work:
+            options = {
+                k: group[k] for k in ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+            }
+            state = self.state[p]
+            new, state["buffer"] = sgd_family(p, grad, state.get("buffer"), **options)
+            p.copy_(new)
+        return loss
+
+
+# %% wrong="momentum bound at the first step" says=["momentum was halved after five steps"]
+def sgd_family(
+    p: torch.Tensor,
+    grad: torch.Tensor,
+    buffer: torch.Tensor | None,
+    lr: float,
+    momentum: float = 0.0,
+    dampening: float = 0.0,
+    weight_decay: float = 0.0,
+    nesterov: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """One step: the new p and the new buffer (None if momentum is 0)."""
+    d = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * d, None
+    buffer = d.clone() if buffer is None else momentum * buffer + (1 - dampening) * d
+    d = d + momentum * buffer if nesterov else buffer
+    return p - lr * d, buffer
+
+
+import functools
+
+
+class Sgd(torch.optim.Optimizer):
+    """sgd_family for all parameters of all groups; the buffers lie in self.state."""
+
+    def __init__(self, params, lr: float, **options) -> None:
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        """Move each parameter that has a gradient; the closure's loss, if one is given."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            if "rule" not in self.__dict__.setdefault("rules", {}).setdefault(id(group), {}):
+                names = ("momentum", "dampening", "weight_decay", "nesterov")
+                fixed = {name: group[name] for name in names}
+                self.rules[id(group)]["rule"] = functools.partial(sgd_family, **fixed)
+            rule = self.rules[id(group)]["rule"]
+            for p in group["params"]:
+                if p.grad is not None:
+                    state = self.state[p]
+                    new, state["buffer"] = rule(p, p.grad, state.get("buffer"), group["lr"])
+                    p.copy_(new)
         return loss

@@ -10,7 +10,7 @@ import torch.nn as nn
 from course_utils.chapters.optimizers.adam_slips import slips_of
 from course_utils.chapters.optimizers.steps import pair_of
 from course_utils.learner.changes import forbid_changes
-from course_utils.learner.checks import check_close
+from course_utils.learner.checks import check_close, check_copied
 
 ADAM_OPTIONS = {"plain": {}, "weight_decay 0.5": {"weight_decay": 0.5}, "eps 0.5": {"eps": 0.5}}
 
@@ -197,7 +197,7 @@ def run_adam(
             other, others = pair_of(answer, "adam_family")
         with forbid_changes(p, gradient):
             answer = adam_family(p, gradient, state, kind, lr=rate, **options)
-        p, state = pair_of(answer, "adam_family")
+        before, (p, state) = p, pair_of(answer, "adam_family")
         assert isinstance(state, dict) or hasattr(state, "items"), (
             f"the state is {state!r}, no dict"
         )
@@ -205,6 +205,7 @@ def run_adam(
             f"p has shape {tuple(p.shape)}, expected {tuple(start.shape)}"
         )
         assert p.dtype == start.dtype, f"p has dtype {p.dtype}, expected {start.dtype}"
+        check_copied(p, before, "the new p, beside the old,")
         p = p.detach() + 1 if moved else p
     same = all(
         torch.equal(a.nan_to_num(), b.nan_to_num()) for a, b in zip(seen, gradients, strict=True)

@@ -102,7 +102,24 @@ class BeforeClosure(torch.optim.SGD):
         return loss
 
 
+class OldGradients(torch.optim.SGD):
+    """SGD that moves by the gradients that lay there before the closure ran."""
+
+    def step(self, closure=None):
+        every = [p for group in self.param_groups for p in group["params"]]
+        before = [p.grad for p in every]
+        loss = None if closure is None else closure()
+        kept = [p.grad for p in every]
+        for p, grad in zip(every, before, strict=True):
+            p.grad = grad
+        super().step()
+        for p, grad in zip(every, kept, strict=True):
+            p.grad = grad
+        return loss
+
+
 CLOSURE_KINDS = {
+    "the gradients were taken before the closure ran, which makes new ones": OldGradients,
     "which parameters have a gradient was asked before the closure ran, which fills .grad": (
         BeforeClosure
     ),
@@ -143,6 +160,10 @@ SGD_SLIPS = {
     "the first rate": (
         "the groups' lr and momentum were halved after five steps, as a scheduler does, and the "
         "steps stayed as they were: read the group's options anew in each step"
+    ),
+    "the first momentum": (
+        "the groups' momentum was halved after five steps, and the steps stayed as they were: read "
+        "all of the group's options anew in each step"
     ),
     "no past": (
         "each step begins without a buffer: read the old one from self.state[p], where the last "

@@ -224,7 +224,8 @@ def run_sgd(kind, steps, cut=None, by_closure=False, keep=True, slip="", **optio
             for group in optimizer.param_groups:
                 group["initial_lr"] = group["lr"]  # as a scheduler notes it
                 group["lr"] /= 1 if slip == "the defaults' rate" else 2
-                if group["momentum"] and slip != "the defaults' momentum":
+                bound = slip in ("the defaults' momentum", "the first momentum")
+                if group["momentum"] and not bound:
                     group["momentum"] /= 2
         if step == cut:
             state, optimizer = copy.deepcopy(optimizer.state_dict()), make()
@@ -343,6 +344,9 @@ def run_sgd_with(Sgd, steps, cut=None, by_closure=False, small=False, **options)
         if any(frame.name == "state_dict" for frame in traceback.extract_tb(error.__traceback__)):
             words = "does self.state have keys that are no parameters of a group?"
             raise AssertionError(f"state_dict() failed: {words}") from None
+        if "differentiable" in str(error):
+            words = "load_state_dict adds 'differentiable' to self.defaults: name the five options"
+            raise AssertionError(f"step() raised KeyError: {error}: {words}") from None
         # A number is an id, which is another one in each run.
         told = "" if str(error).isdigit() else f": {error}"
         words = (
