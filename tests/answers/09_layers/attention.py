@@ -1726,3 +1726,56 @@ def multi_head(x, weights, heads, padding=None):
     mask = None if padding is None else ~padding[:, None, None, :]
     mixed = attention(q, k, v, mask).transpose(1, 2).flatten(2)
     return in_one_buffer(F.linear(mixed, weights["out_proj.weight"], weights["out_proj.bias"]))
+
+
+# %% wrong="a causal mask of float32 for float16" says=["float16, causal", "all floating tensors are torch.float16 here: is one that you make"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+    if mask is not None:
+        scores = (
+            scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
+        )
+    if causal:
+        scores = scores + torch.full(scores.shape[-2:], -torch.inf, device=q.device).triu(1)
+    empty = (scores == -torch.inf).all(-1, keepdim=True)
+    weights = scores.masked_fill(empty, 0).softmax(-1).masked_fill(empty, 0)
+    return weights @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    qkv = x @ weights["in_proj_weight"].t() + weights["in_proj_bias"]
+    q, k, v = (p.reshape(n, t, heads, e // heads).transpose(1, 2) for p in qkv.chunk(3, -1))
+    mask = None if padding is None else ~padding[:, None, None, :]
+    y = attention(q, k, v, mask).transpose(1, 2).reshape(n, t, e)
+    return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
+
+
+# %% right="logsumexp, and the heads by einsum"
+def attention(q, k, v, mask=None, causal=False):
+    s = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
+    allowed = torch.ones(s.shape[-2:], dtype=torch.bool, device=q.device)
+    if causal:
+        allowed = allowed.tril()
+    if mask is not None and mask.dtype == torch.bool:
+        allowed = allowed & mask
+    elif mask is not None:
+        s = s + mask.clamp(min=torch.finfo(s.dtype).min / 4).where(mask != float("-inf"), 0.0)
+        allowed = allowed & (mask != float("-inf"))
+    s = s.float() if s.dtype == torch.half else s
+    lost = ~allowed.any(-1, keepdim=True)
+    s = torch.where(allowed | lost, s, float("-inf"))
+    w = torch.exp(s - s.logsumexp(-1, keepdim=True))
+    w = torch.where(lost, 0.0, w).to(v.dtype)
+    return w @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    n, t, e = x.shape
+    w = weights["in_proj_weight"].view(3, heads, e // heads, e)
+    b = weights["in_proj_bias"].view(3, heads, 1, e // heads)
+    q, k, v = torch.einsum("nte,zhde->znhtd", x, w) + b.unsqueeze(1)
+    mask = None if padding is None else ~padding[:, None, None, :].expand(n, 1, t, t)
+    y = attention(q, k, v, mask)
+    o = weights["out_proj.weight"].view(e, heads, e // heads)
+    return torch.einsum("nhtd,ehd->nte", y, o) + weights["out_proj.bias"]

@@ -1234,3 +1234,63 @@ def adaptive_mean(x, m):
     n = x.shape[-1]
     means = [x[..., i * n // m : -(-(i + 1) * n // m)].mean(-1) for i in range(m)]
     return torch.stack(means, dim=-1).squeeze(-1)
+
+
+# %% right="windows as a view, which only splits dimensions"
+def pooling_and_back(x, k):
+    n, c, height, width = x.shape
+    h, w = height // k, width // k
+    cut = x[:, :, : h * k, : w * k]
+    if cut.shape != x.shape:
+        cut = cut.contiguous()
+    windows = cut.view(n, c, h, k, w, k).transpose(3, 4).flatten(4)
+    largest, at = windows.max(-1)
+    rows = torch.arange(h, device=x.device).unsqueeze(1) * k + at // k
+    columns = torch.arange(w, device=x.device) * k + at % k
+    return largest, rows * width + columns, windows.mean(-1)
+
+
+def unpool(values, where, height, width):
+    flat = values.new_zeros(*values.shape[:2], height * width)
+    flat = flat.scatter(2, where.flatten(2), values.flatten(2))
+    return flat.unflatten(2, (height, width))
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    bounds = [(i * n // m, -(-(i + 1) * n // m)) for i in range(m)]
+    return torch.stack([x[..., a:b].mean(-1) for a, b in bounds], dim=-1)
+
+
+# %% right="sorted windows, and a matrix of shares"
+def pooling_and_back(x, k):
+    n, c, height, width = x.shape
+    h, w = height // k, width // k
+    s = (
+        x[:, :, : h * k, : w * k]
+        .reshape(n, c, h, k, w, k)
+        .transpose(3, 4)
+        .reshape(n, c, h, w, k * k)
+    )
+    ranked = s.sort(dim=-1, descending=True)
+    position = torch.arange(height * width, device=x.device).view(height, width)
+    position = position[: h * k, : w * k].unfold(0, k, k).unfold(1, k, k).reshape(h, w, k * k)
+    where = position.expand(n, c, h, w, k * k).gather(-1, ranked.indices[..., :1]).squeeze(-1)
+    return ranked.values[..., 0], where, s.mean(-1)
+
+
+def unpool(values, where, height, width):
+    n, c = values.shape[:2]
+    out = torch.zeros(n, c, height, width, dtype=values.dtype, device=values.device)
+    a = torch.arange(n, device=values.device).view(n, 1, 1, 1).expand_as(where)
+    b = torch.arange(c, device=values.device).view(1, c, 1, 1).expand_as(where)
+    return out.index_put((a, b, where // width, where % width), values)
+
+
+def adaptive_mean(x, m):
+    n = x.shape[-1]
+    share = torch.zeros(n, m, dtype=torch.float64, device=x.device)
+    for i in range(m):
+        begin, end = i * n // m, -(-(i + 1) * n // m)
+        share[begin:end, i] = 1 / (end - begin)
+    return (x.double() @ share).to(x.dtype)

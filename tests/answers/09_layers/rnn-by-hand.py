@@ -1198,3 +1198,38 @@ def truncated_gradient(x, w_ih, w_hh, k):
         h = (step @ w_ih.detach().t() + h @ w.t()).tanh()
         total = total + h.sum()
     return torch.autograd.grad(total, w)[0]
+
+
+# %% right="torch.func, a gradient for each piece"
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    if kind == "rnn":
+        return torch.tanh(torch.cat([x, state], 1) @ torch.cat([w_ih, w_hh], 1).T + b_ih + b_hh)
+    h = state if kind == "gru" else state[0]
+    a = torch.addmm(b_ih, x, w_ih.T)
+    b = torch.addmm(b_hh, h, w_hh.T)
+    d = h.shape[1]
+    if kind == "gru":
+        gates = torch.sigmoid(a[:, : 2 * d] + b[:, : 2 * d])
+        n = torch.tanh(torch.addcmul(a[:, 2 * d :], gates[:, :d], b[:, 2 * d :]))
+        return torch.lerp(n, h, gates[:, d:])
+    s = (a + b).unflatten(1, (4, d))
+    i, f, o = s[:, [0, 1, 3]].sigmoid().unbind(1)
+    c = torch.addcmul(f * state[1], i, s[:, 2].tanh())
+    return o * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    def loss(w, start, piece):
+        h, total = start, 0
+        for step in piece:
+            h = torch.tanh(step @ w_ih.detach().T + h @ w.T)
+            total = total + h.sum()
+        return total, h
+
+    slope = torch.func.grad(loss, has_aux=True)
+    h = x.new_zeros(x.shape[1], len(w_hh))
+    total = torch.zeros_like(w_hh, requires_grad=False)
+    for piece in x.detach().split(k):
+        part, h = slope(w_hh.detach(), h.detach(), piece)
+        total = total + part
+    return total

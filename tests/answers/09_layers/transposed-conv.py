@@ -372,3 +372,11 @@ def transposed_conv(x, weight, stride=1, padding=0):
     with torch.enable_grad():
         y = F.conv2d(image, weight, stride=stride, padding=padding)
     return in_one_buffer(torch.autograd.grad(y, image, x)[0])
+
+
+# %% right="the gradient that torch.nn.grad writes"
+def transposed_conv(x, weight, stride=1, padding=0):
+    n, _, h, w = x.shape
+    size = [(a - 1) * stride - 2 * padding + b for a, b in zip((h, w), weight.shape[2:])]
+    shape = (n, weight.shape[1], *size)
+    return torch.nn.grad.conv2d_input(shape, weight, x, stride=stride, padding=padding)
