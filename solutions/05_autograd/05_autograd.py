@@ -455,9 +455,9 @@ print("by autograd: a {:.2f}, b {:.2f}".format(*torch.autograd.grad(y, [a, b], r
 #     q = p + b
 #     y = p * q
 #
-# Write an order in which the five values may hand on, as a list of names that begins with `"y"`,
-# and then the slope of `y` in each of the five. (A leaf has nothing to hand on; put it where all
-# its payments have arrived.)
+# Write an order in which the five values may hand on, as a list of names that begins with `"y"`
+# (or a string of them), and then the slope of `y` in each of the five. (A leaf has nothing to hand
+# on; put it where all its payments have arrived.)
 
 # %% nbgrader={"grade_id": "walk-by-hand", "solution": true}
 walk_by_hand = {
