@@ -393,3 +393,18 @@ def elu(x, alpha):
 
 def where_nan(x, alpha):
     return elu(x, alpha)
+
+
+# %% wrong="the larger of the two" breaks="x where x > 0" says=["a single number: the value: the larger of the two is taken"]
+nan_at = {"-200": False, "-1": False, "0": False, "2": False, "80": False, "100": True}
+
+
+def elu(x: torch.Tensor, alpha: float) -> torch.Tensor:
+    harmless = torch.where(x > 0, 0, x)
+    curve = alpha * (harmless.exp() - 1)
+    return torch.where(x > curve, x, curve)
+
+
+def where_nan(x: torch.Tensor, alpha: float) -> torch.Tensor:
+    """Given: your ELU."""
+    return elu(x, alpha)

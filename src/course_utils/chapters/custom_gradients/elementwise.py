@@ -175,6 +175,9 @@ def check_elu(try_elu, x, alpha):
     slips["what goes into exp is cut off too early"] = torch.where(
         x > 0, x, alpha * (x.clamp(-1, 0).exp() - 1)
     )
+    slips["the larger of the two is taken: what counts is whether x > 0"] = torch.maximum(
+        x, alpha * (low - 1)
+    )
     nan = _places(x, value.isnan())
     assert not nan, f"the value is NaN at x = {nan}: zero times infinity; choose, don't multiply"
     truth = torch.where(x > 0, x, alpha * (low - 1))
