@@ -1374,6 +1374,15 @@ print("equal gradients:", torch.equal(*gradients))
 #
 # Example: nine layers of size 1 give `([3, 3, 3], 5)`.
 
+# %% nbgrader={"grade_id": "try-schedules", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.performance.schedules import check_apart, check_schedule
+
+
+@runs_with_the_answer
+def try_schedules(saved: list) -> None:
+    """Two calls with equal sizes: is each result its caller's?"""
+    check_apart(*(checkpoint_schedule(list(saved)) for _ in range(2)))
+
 
 # %% nbgrader={"grade_id": "checkpoint-schedule", "solution": true}
 def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
@@ -1395,8 +1404,6 @@ def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
 
 
 # %% nbgrader={"grade_id": "checkpoint-schedule-check", "grade": true, "points": 4}
-from course_utils.chapters.performance.schedules import check_apart, check_schedule
-
 chains = [[1] * 9, [8, 1, 1, 8, 1, 1], [5], [3, 4], [4, 5], [5, 1, 2, 7, 1, 1, 3, 2]]
 chains += [[1, 9, 1, 1, 1, 9, 1, 4], [0, 2, 0, 0, 6], [2] * 7]
 chains += [[13, 2, 11, 1, 7, 3, 5, 5, 3, 7, 1, 2], [0, 5] * 6]
@@ -1415,7 +1422,7 @@ for chains in rounds:
                 check_schedule(checkpoint_schedule(mine), chain, chains)
                 assert mine == chain, "the list that was handed in was changed: work on a copy"
         with case("the same sizes again"):
-            check_apart(*(checkpoint_schedule(list(chains[0])) for _ in range(2)))
+            try_schedules(chains[0])
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>

@@ -532,7 +532,7 @@ def checkpoint_schedule(saved: list[int]) -> tuple[list[int], int]:
     return best
 
 
-# %% wrong="one list for equal sizes" judge="passes" says=["the same sizes again: a second call gives the very list of the first"]
+# %% wrong="one list for equal sizes" says=["the same sizes again: a second call gives the very list of the first"]
 import functools
 import itertools
 
