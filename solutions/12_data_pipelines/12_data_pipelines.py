@@ -2362,7 +2362,8 @@ show(figure, "Ten batches in a row: one handed out, four that workers hold, five
 #
 # - `for batch in loader` continues from the loader's place to the end of the epoch; then the next
 #   `for` does the next epoch. After a `break`, the next `for` continues after the last batch that
-#   came out (if that was the epoch's last, it may give none).
+#   came out (if that was the epoch's last, it may give none). So it does after an error in the
+#   dataset.
 # - The last batch may be short. A batch is what `default_collate` makes.
 # - `num_workers` workers make the batches. Workers end when their `for` does, by `break` too.
 #

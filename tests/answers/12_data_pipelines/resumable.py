@@ -6,6 +6,7 @@
 # - "The last batch may be short"
 # - "A batch is what `default_collate` makes"
 # - "After a `break`, the next `for` continues after the last batch that came out"
+# - "So it does after an error in the dataset"
 # - "Each epoch has every item once"
 # - "in an order that is shuffled again"
 # - "(items, not whole batches)"
@@ -1497,3 +1498,58 @@ class Resumable:
 
 def resumable(dataset, batch_size, seed, num_workers=0):
     return Resumable(dataset, batch_size, seed, num_workers)
+
+
+# %% wrong="counts a batch that is still to come" breaks="So it does after an error in the dataset" says=["a dataset that raises, once: eight batches", "count a batch when it has come"]
+def resumable(dataset, batch_size, seed, num_workers=0):
+    each = -(-len(dataset) // batch_size)
+
+    class Loader:
+        total = 0
+
+        def __iter__(self):
+            epoch, done = divmod(self.total, each)
+            order = np.random.default_rng([seed, epoch]).permutation(len(dataset)).tolist()
+            left = order[done * batch_size :]
+            batches = iter(DataLoader(dataset, batch_size, sampler=left, num_workers=num_workers))
+            try:
+                for self.total in range(epoch * each + done + 1, (epoch + 1) * each + 1):
+                    yield next(batches)
+            finally:
+                del batches
+
+        def state_dict(self):
+            return {"total": self.total}
+
+        def load_state_dict(self, state):
+            self.total = state["total"]
+
+    return Loader()
+
+
+# %% right="one running number of the batches that have come"
+def resumable(dataset, batch_size, seed, num_workers=0):
+    each = -(-len(dataset) // batch_size)
+
+    class Loader:
+        total = 0
+
+        def __iter__(self):
+            epoch, done = divmod(self.total, each)
+            order = np.random.default_rng([seed, epoch]).permutation(len(dataset)).tolist()
+            left = order[done * batch_size :]
+            batches = iter(DataLoader(dataset, batch_size, sampler=left, num_workers=num_workers))
+            try:
+                for batch in batches:
+                    self.total += 1
+                    yield batch
+            finally:
+                del batches
+
+        def state_dict(self):
+            return {"total": self.total}
+
+        def load_state_dict(self, state):
+            self.total = state["total"]
+
+    return Loader()

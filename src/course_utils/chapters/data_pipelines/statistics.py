@@ -19,7 +19,7 @@ def images_to_try(drawn: list) -> dict[str, list]:
     """Lists of images, by what is special in each; ``drawn`` are three of bytes."""
     one, nine = torch.zeros(1, 1, 1), torch.full((1, 3, 3), 10.0)
     far = [1e8 + torch.tensor([[[0.0, 1.0, 2.0]]]).double(), 1e8 + torch.ones(1, 2, 2).double()]
-    large = 1e8 + (torch.arange(600) % 3).reshape(1, 20, 30).double()
+    dark = (torch.arange(600) % 3).reshape(1, 20, 30).double()
     equal = torch.tensor([1.0, 2.0, 300.0])[:, None, None].expand(3, 4, 5)
     return {
         "the example": [torch.tensor([[[1.0, 3.0]]])],
@@ -27,7 +27,7 @@ def images_to_try(drawn: list) -> dict[str, list]:
         "9 pixels, then 1": [nine, one + 3],
         "three uint8 images of different size": drawn,
         "values near 1e8 that differ by 1": far,
-        "values near 1e8, 600 pixels": [large],
+        "one channel near 0, the other near 1e8": [torch.cat([dark, 1e8 + dark])],
         "one pixel": [one + 3],
         "black pixels among others": [torch.tensor([[[0.0, 2.0, 4.0]]]), nine],
         "half images, from -300 to 300": [
