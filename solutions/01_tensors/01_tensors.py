@@ -2142,7 +2142,8 @@ def check_unsort(answer, original, order):
 
 
 # %% nbgrader={"grade_id": "try-sort-gradient", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.tensors import check_gradient_by, gradients_of, rows_to_sort
+from course_utils.chapters.tensors import check_gradient_by, gradients_of
+from course_utils.chapters.tensors import rows_to_sort, words_of_packed
 
 
 def packed_of(padded, lengths):
@@ -2194,6 +2195,8 @@ def check_case(padded, lengths, because=""):
     expected = torch.tensor(rows, dtype=torch.int64, device=padded.device)
     reason = f"{because}: " if because else ""
     check_close(pair[1], expected, f"{reason}the order")
+    words = words_of_packed(pair[0], padded, lengths)
+    assert not words, f"packed: {words}"
     check_close(pair[0], torch.cat([padded.flatten()[:0], *real]), f"{reason}packed")
     return sum(counts.values())
 

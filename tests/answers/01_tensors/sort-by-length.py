@@ -71,7 +71,7 @@ def unsort(rows, order):
     return result
 
 
-# %% wrong="masks before it sorts" says=["the example: packed differs in"]
+# %% wrong="masks before it sorts" says=["the example: packed: the rows are sorted and the mask isn't"]
 def sort_by_length(padded, lengths):
     order = lengths.argsort(descending=True, stable=True)
     valid = torch.arange(padded.shape[1], device=padded.device) < lengths[:, None]
@@ -392,3 +392,13 @@ def unsort(rows, order):
         _room[key] = torch.empty_like(rows)
     _room[key][order] = rows
     return _room[key]
+
+
+# %% wrong="packs the rows as they come" breaks="the longest row first" says=["the example: packed: the rows are packed in the order in which they came"]
+def sort_by_length(padded, lengths):
+    order = (-lengths).argsort(stable=True)
+    return padded[torch.arange(padded.shape[1], device=padded.device) < lengths[:, None]], order
+
+
+def unsort(rows, order):
+    return rows[order.argsort()]

@@ -13,6 +13,7 @@ from course_utils.chapters.tensors.cases import (
     shapes_in_pairs,
     tables_to_draw_from,
     why_they_fit,
+    words_of_packed,
 )
 from course_utils.chapters.tensors.images import check_by_hand, check_image, check_planes
 from course_utils.chapters.tensors.keeping import (

@@ -229,6 +229,21 @@ def segments_to_sum() -> dict[str, tuple]:
     return tables | {"whole numbers beyond float64's": (large, segments, 4)}
 
 
+def words_of_packed(packed: torch.Tensor, padded: torch.Tensor, lengths: torch.Tensor) -> str:
+    """Words for entries packed under the mask of the rows as they came; "" if they aren't."""
+    order = lengths.argsort(descending=True, stable=True)
+    place = torch.arange(padded.shape[1], device=padded.device)
+    early, late = (place < some[:, None] for some in (lengths, lengths[order]))
+    alike = isinstance(packed, torch.Tensor) and packed.dtype == padded.dtype
+    if not alike or torch.equal(packed, padded[order][late]):
+        return ""
+    slips = {
+        "the rows are sorted and the mask isn't: compare with the sorted lengths": padded[order],
+        "the rows are packed in the order in which they came: sort them first": padded,
+    }
+    return next((words for words, rows in slips.items() if torch.equal(packed, rows[early])), "")
+
+
 def rows_to_sort() -> dict[str, tuple]:
     """A table, the lengths of its rows, and for some why."""
     table = torch.tensor([[5, 0, 0], [7, 8, 9], [4, 6, 0]], device=device)
