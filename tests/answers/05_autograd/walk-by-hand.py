@@ -61,3 +61,11 @@ walk_by_hand = {
     "a": b * to_p,
     "b": a * to_p + p,
 }
+
+
+# %% right="arrows between the names"
+walk_by_hand = {"order": "y → q → p → a → b", "y": 1, "q": 6, "p": 15, "a": 45, "b": 36}
+
+
+# %% right="the names in one word"
+walk_by_hand = {"order": "yqpba", "y": 1, "q": 6, "p": 15, "a": 45, "b": 36}

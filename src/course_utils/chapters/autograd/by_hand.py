@@ -25,7 +25,7 @@ WALK_SLIPS = {
 
 
 def check_walk_order(order: Any) -> None:
-    order = order.replace(",", " ").split() if isinstance(order, str) else order
+    order = [name for name in order if name.isalpha()] if isinstance(order, str) else order
     assert isinstance(order, (list, tuple)), 'write a list of names: ["y", …]'
     names = [str(name) for name in order]
     assert sorted(names) == list("abpqy"), "it has to hold a, b, p, q and y, each once"
