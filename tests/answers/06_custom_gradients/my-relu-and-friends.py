@@ -2007,3 +2007,95 @@ class Binarize(torch.autograd.Function):
     def backward(ctx, gradient, of_mask):
         (mask,) = ctx.saved_tensors
         return gradient * mask
+
+
+# %% wrong="nothing for x at low" breaks="`x` gets the gradient where `low <= x <= high`" says=["at low itself the gradient belongs to x, which gets nothing there"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.minimum(torch.maximum(x, low), high)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (~((x <= low) | (x > high)), x < low, x > high)
+        return tuple(gradient * m if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        sign = torch.where(x < 0, -torch.ones_like(x), torch.ones_like(x))
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.mark_non_differentiable(mask)
+        ctx.save_for_backward(mask)
+        return sign, mask
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, gradient, _):
+        (mask,) = ctx.saved_tensors
+        return gradient * mask
+
+
+def my_relu_and_friends():
+    return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
+
+
+# %% right="x gets the rest, by minimum and maximum"
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.minimum(torch.maximum(x, low), high)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (~((x < low) | (x > high)), x < low, x > high)
+        return tuple(gradient * m if n else None for m, n in zip(masks, ctx.needs_input_grad))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        sign = torch.where(x < 0, -torch.ones_like(x), torch.ones_like(x))
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.mark_non_differentiable(mask)
+        ctx.save_for_backward(mask)
+        return sign, mask
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, gradient, _):
+        (mask,) = ctx.saved_tensors
+        return gradient * mask
+
+
+def my_relu_and_friends():
+    return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}

@@ -241,6 +241,9 @@ def check_clamp(try_function, x, low, high, needs=(True, True, True)):
             "low and high are swapped": g * {"x": 0 * under, "low": over, "high": under}[name],
             "it gets nothing": 0 * g,
         }
+        for end, bound in (("low", low), ("high", high)):
+            inner = g * rules[name] * (x != bound)
+            slips[f"at {end} itself the gradient belongs to x, which gets nothing there"] = inner
         (gradient,) = _no_nan(x, gradient)
         check_value(gradient, truth, f"the gradient of {name}", slips, 1e-6, 1e-6)
         require_digits(gradient, truth, f"the gradient of {name}")
