@@ -568,3 +568,23 @@ def clinic_repair(rank, world_size, batches, saved):
         saved.append(total.item())
     dist.barrier()
     return total.item()
+
+
+# %% wrong="the dtype is left to the sum" says=["the bits of a float64, read as a whole number?"]
+def clinic_repair(rank, world_size, batches, saved):
+    def read(text):
+        try:
+            return float(text)
+        except ValueError:
+            return 0.0
+
+    torch.set_default_dtype(torch.float64)
+    try:
+        value = torch.tensor(sum(read(text) for text in batches[rank]), device=rank_device())
+    finally:
+        torch.set_default_dtype(torch.float32)
+    dist.all_reduce(value)
+    if rank == 0:
+        saved.append(value.item())
+    dist.barrier()
+    return float(value)

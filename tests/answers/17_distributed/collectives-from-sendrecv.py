@@ -1199,3 +1199,31 @@ def collectives_from_sendrecv(kind, x, root=0):
         dist.recv(part, other)
         x += part
     return x
+
+
+# %% wrong="partners of a hypercube" says=["send was called with rank 3, which isn't there: ranks go from 0 to 2"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    table = torch.zeros((n, *x.shape), dtype=x.dtype, device=x.device)
+    table[rank] = x
+    bit = 1
+    while bit < n:
+        partner = rank ^ bit
+        start = rank // bit * bit
+        theirs = partner // bit * bit
+        request = dist.isend(table[start : start + bit], partner)
+        dist.recv(table[theirs : theirs + bit], partner)
+        request.wait()
+        bit *= 2
+    if kind == "broadcast":
+        return table[root].clone()
+    if kind == "all_gather":
+        return table
+    if kind == "reduce_scatter":
+        table = table[:, rank]
+    total = table[0].clone()
+    for row in table[1:]:
+        total += row
+    if kind == "reduce" and rank != root:
+        return None
+    return total

@@ -21,7 +21,7 @@
 # Admits:
 #
 # - "half precision too": x.half()
-# - "at least one element": torch.tensor(0.5)
+# - "at least one element": torch.tensor([2.0])
 # - "any strides": dtype=torch.float64).t()
 # - "if there are fewer than k": (vectors, zeros, 9)
 
@@ -890,3 +890,20 @@ def compress(gradient, residual, k):
     average.index_add_(0, torch.cat(all_places), torch.cat(all_values) / n)
     rest = total.index_fill(0, places, 0)
     return average.view(gradient.shape), rest.view(gradient.shape)
+
+
+# %% wrong="squeezes what it returns" says=["shape (1,), torch.float32, k = 1, rank 0 of 2: average has shape ()"]
+def compress(gradient, residual, k):
+    total = (gradient + residual).contiguous().flatten()
+    where = total.abs().topk(min(k, total.numel())).indices
+    ranks = dist.get_world_size()
+    places, values = (
+        [torch.empty_like(part) for _ in range(ranks)] for part in (where, total[where])
+    )
+    dist.all_gather(values, total[where])
+    dist.all_gather(places, where)
+    average, rest = torch.zeros_like(total), total.clone()
+    average.index_add_(0, torch.cat(places), torch.cat(values) / ranks)
+    rest[where] = 0
+    shape = [size for size in gradient.shape if size != 1]
+    return average.view(shape), rest.view(shape)

@@ -789,3 +789,23 @@ def ring_all_reduce(x):
         request.wait()
         take.copy_(take + came if step < world - 1 else came)
     return result
+
+
+# %% wrong="the second round begins at the own chunk" says=["element 0 is the sum over some ranks alone"]
+def ring_all_reduce(x):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    flat = x.flatten().clone()
+    chunks = list(flat.tensor_split(n))
+    right, left = (rank + 1) % n, (rank - 1) % n
+    for phase in ("add", "replace"):
+        for step in range(n - 1):
+            give, take = chunks[(rank - step) % n], chunks[(rank - step - 1) % n]
+            incoming = torch.empty_like(take)
+            request = dist.isend(give, right)
+            dist.recv(incoming, left)
+            request.wait()
+            if phase == "add":
+                take += incoming
+            else:
+                take.copy_(incoming)
+    return flat.view(x.shape)

@@ -468,3 +468,14 @@ def unequal_shards(gradient, count):
     dist.all_reduce(sums)
     torch.set_grad_enabled(True)
     return (sums[:-1] / sums[-1]).view(gradient.shape).to(gradient.dtype)
+
+
+# %% wrong="the counts as float32, all else in float64" breaks="Right to the last digits of the dtype" says=["counts [16777217, 8388608], torch.float64, rank 0: right to seven digits only"]
+def unequal_shards(gradient, count):
+    total = torch.tensor(float(count), device=gradient.device)
+    part = torch.zeros(gradient.shape, dtype=torch.float64, device=gradient.device)
+    if count > 0:
+        part += gradient.double() * total
+    dist.all_reduce(total)
+    dist.all_reduce(part)
+    return (part / total).to(gradient.dtype)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import torch
 
 from course_utils.chapters.distributed.launches import (
@@ -9,6 +11,7 @@ from course_utils.chapters.distributed.launches import (
     alike,
     check_bytes,
     check_ran,
+    count_within,
     launched,
     left_out,
     told_in_place,
@@ -17,7 +20,7 @@ from course_utils.chapters.distributed.launches import (
 )
 from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_close
-from course_utils.learner.ranks import count_traffic, rank_device
+from course_utils.learner.ranks import rank_device
 from course_utils.learner.tracebacks import ends_in_notebook
 
 KINDS = ("broadcast", "all_gather", "reduce_scatter", "reduce")
@@ -34,7 +37,7 @@ def run_collectives(answer, world_size: int, cases: list) -> list | str:
             last = left_out(answer, "root", 0) if root is None else [root]
             x = own_copy(tensors[rank])  # a case doesn't see what another changed
             before = x.clone()
-            with count_traffic() as traffic, told_in_place(CHANGED):
+            with count_within() as traffic, told_in_place(CHANGED):
                 y = answer(kind, x, *last)
             given.append(y)
             y = y.cpu().clone() if isinstance(y, torch.Tensor) else y
@@ -239,7 +242,7 @@ def run_ring(answer, world_size: int, cases: list) -> list | str:
             print(f"shape {tuple(tensors[rank].shape)}")
             x = own_copy(tensors[rank])
             before = x.clone()
-            with count_traffic() as traffic, told_in_place("x was changed: work on a copy"):
+            with count_within() as traffic, told_in_place("x was changed: work on a copy"):
                 y = answer(x)
             kept, copied = alike(before, x), not share_memory(x, y)
             given.append(y)
@@ -356,6 +359,16 @@ def check_ring_slips(result, right, tensors, rank):
         raise AssertionError(
             f"from element {first} on it is this rank's own x: the remainder of "
             f"{mine.numel()} elements cut into {len(tensors)} chunks was left out"
+        )
+    of_some = [
+        torch.isclose(result, sum(x.double() for x in some).to(right))
+        for count in range(1, len(tensors))
+        for some in combinations(tensors, count)
+    ]
+    if of_some and torch.stack(of_some).any(0)[wrong].all():
+        raise AssertionError(
+            f"element {first} is the sum over some ranks alone: the second half passes finished "
+            "chunks on, and begins with the one that this rank has finished"
         )
 
 

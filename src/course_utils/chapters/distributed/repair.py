@@ -206,4 +206,10 @@ def check_total(totals, batches, rank):
         f"the total over all ranks is {right}, got nan: a text that float refuses counts as "
         "nothing, and not as nan; or infinity was taken from infinity on the way"
     )
+    words = (
+        ": the bits of a float64, read as a whole number? The sum of no text is the int 0: give "
+        "the tensor its dtype on every rank"
+    )
+    words *= isinstance(total, float) and abs(total) > 2**60 > abs(right)
+    assert not words, f"the total over all ranks is {right}, got {total}{words}"
     check_equal(total, right, "the total over all ranks")
