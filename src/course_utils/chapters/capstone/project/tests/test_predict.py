@@ -74,7 +74,8 @@ def all_as_it_was(model):
             f"{later}the weights' gradients were changed: whoever trains the model still needs them"
         )
         assert [(weight.dtype, weight.requires_grad) for weight in model.parameters()] == before, (
-            f"{later}the model was changed: its weights keep their dtype and whether they require grad"
+            f"{later}the model was changed: its weights keep their dtype and whether they require "
+            "grad"
         )
         hooks = list(model._forward_hooks)
         gone = f"{later}a hook that was on the model before is gone: it isn't yours"

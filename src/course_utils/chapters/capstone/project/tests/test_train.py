@@ -207,9 +207,11 @@ def test_the_file_has_the_name_of_the_one_beside_it():
         write_half(place)
         raise OSError("the disk is full")
 
-    with patch("os.replace", noted(os.replace)), patch("os.rename", noted(os.rename)):
-        with a_run() as run:
-            run(1)
+    replaced, renamed = (
+        patch(f"os.{name}", noted(getattr(os, name))) for name in ("replace", "rename")
+    )
+    with replaced, renamed, a_run() as run:
+        run(1)
     for name in {Path(place).name for place in moved}:
         with a_run() as run:
             run.file = run.file.with_name(name)
