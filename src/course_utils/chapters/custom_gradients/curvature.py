@@ -31,7 +31,8 @@ LANDSCAPES = {
 def solve(product, g):
     """p with ``product(p) == g``, by conjugate gradients; ``product`` is linear and symmetric."""
     p, rest, direction = torch.zeros_like(g), g, g
-    for _ in range(20 * len(g)):
+    # One step for each number would do without rounding.
+    for _ in range(len(g) + 20):
         if rest.norm() <= 1e-12 * g.norm():
             break
         turned = product(direction)
