@@ -127,6 +127,7 @@ def element_offset(index: tuple[int, ...], stride: tuple[int, ...], offset: int 
 examples = {
     ((1, 2), (4, 1)): (6, ""),
     ((3,), (5,), 2): (17, "one dimension: 2 + 3 · 5"),
+    ((3,), (5,), 4): (19, "the same from another offset: 4 + 3 · 5"),
     ((5, 2), (0, 3)): (6, "a stride of 0 stays in its box: 5 · 0 + 2 · 3"),
     ((0, 0), (4, 1), 5): (5, "index (0, 0) lies at the offset itself"),
     ((1, 2), (1, 4)): (9, "the transpose has its strides swapped"),
@@ -144,8 +145,7 @@ import random
 numbers = random.Random(0)
 for _ in range(50):
     index = tuple(numbers.randint(0, 3) for _ in range(numbers.randint(1, 4)))
-    step = tuple(numbers.randint(0, 9) for _ in index)
-    start = numbers.randint(0, 9)
+    step, start = tuple(numbers.randint(0, 9) for _ in index), numbers.randint(0, 9)
     row = torch.arange(200, device=device)  # each box holds its own position
     value = row.as_strided([n + 1 for n in index], step, start)[index].item()
     check_equal(element_offset(index, step, start), value, f"with {index}, {step}, {start}")

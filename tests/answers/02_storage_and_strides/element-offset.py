@@ -63,13 +63,13 @@ def element_offset(index, stride, offset=0):
     return offset + sum(float(i * s) for i, s in zip(index, stride))
 
 
-# %% wrong="in float32" says=["1 of 8 cases fail", "element_offset((50000, 7), (70001, 1))", "float32 rounds it"]
+# %% wrong="in float32" says=["1 of 9 cases fail", "element_offset((50000, 7), (70001, 1))", "float32 rounds it"]
 def element_offset(index, stride, offset=0):
     pair = torch.tensor([index, stride], dtype=torch.float32)
     return int(offset + pair.prod(dim=0).sum())
 
 
-# %% wrong="pairs in a dict, where equal strides are lost" says=["1 of 8 cases fail", "expected 18, got 12"]
+# %% wrong="pairs in a dict, where equal strides are lost" says=["1 of 9 cases fail", "expected 18, got 12"]
 def element_offset(index, stride, offset=0):
     steps = dict(zip(stride, index))
     return offset + sum(step * i for step, i in steps.items())
@@ -85,16 +85,27 @@ def element_offset(index, stride, offset=0):
     return offset + sum(i * s for i, s in zip(index[:4], stride))
 
 
-# %% wrong="forgets the offset beside an index of 0" says=["1 of 8 cases fail", "expected 18, got 16"]
+# %% wrong="forgets the offset beside an index of 0" says=["1 of 9 cases fail", "expected 18, got 16"]
 def element_offset(index, stride, offset=0):
     start = offset if all(index) or not any(index) else 0
     return start + sum(i * s for i, s in zip(index, stride))
 
 
-# %% wrong="stops at an index of 0" says=["1 of 8 cases fail", "2 + 2 · 3 + 0 + 1 · 2 + 0 + 2 + 2 · 3"]
+# %% wrong="stops at an index of 0" says=["1 of 9 cases fail", "2 + 2 · 3 + 0 + 1 · 2 + 0 + 2 + 2 · 3"]
 def element_offset(index, stride, offset=0):
     for i, s in zip(index, stride):
         if i == 0:
             break
         offset += i * s
     return offset
+
+
+# %% wrong="keeps positions without the offset" says=["element_offset((3,), (5,), 4)", "the same from another offset"]
+_positions = {}
+
+
+def element_offset(index, stride, offset=0):
+    key = tuple(index), tuple(stride)
+    if key not in _positions:
+        _positions[key] = offset + sum(i * s for i, s in zip(index, stride))
+    return _positions[key]
