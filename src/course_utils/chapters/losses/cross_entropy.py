@@ -16,8 +16,8 @@ from course_utils.learner.tracebacks import ends_in_notebook
 
 def ignorance_slips(classes: int) -> dict[str, float | tuple[Tensor, ...]]:
     """What known slips make of the price of knowing nothing about so many classes."""
-    n, right = classes, torch.tensor(math.log(classes), dtype=torch.float64)
-    few = [number.to(d) for d in (torch.half, torch.bfloat16) for number in (right, (-right).exp())]
+    n, price = classes, torch.tensor(math.log(classes), dtype=torch.float64)
+    share, short = (-price).exp(), (torch.half, torch.bfloat16)
     return {
         "the right class has a probability of one in all of them: take its logarithm": 1 / n,
         "that is minus the probability: take minus its logarithm": -1 / n,
@@ -34,8 +34,8 @@ def ignorance_slips(classes: int) -> dict[str, float | tuple[Tensor, ...]]:
             math.log(math.e + n - 1) - 1
         ),
         "half precision keeps three digits: stay with float32 or float64": (
-            *few[::2],
-            *(-share.log() for share in few[1::2]),
+            *(price.to(dtype) for dtype in short),
+            *(-share.to(dtype).log() for dtype in short),
         ),
     }
 

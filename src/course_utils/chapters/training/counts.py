@@ -55,8 +55,8 @@ def _counted_once(batches, classes) -> np.ndarray:
 
 
 def check_confusion(mine, right, once):
-    given = mine.cpu().numpy() if isinstance(mine, torch.Tensor) else right
-    assert not np.array_equal(given, once) or np.array_equal(once, right), f"the matrix {ONCE}"
+    counted_once = isinstance(mine, torch.Tensor) and np.array_equal(mine.cpu().numpy(), once)
+    assert not counted_once or np.array_equal(once, right), f"the matrix {ONCE}"
     matrix = torch.from_numpy(right).to(device)
     turned = isinstance(mine, torch.Tensor) and torch.equal(mine.cpu(), matrix.T.cpu())
     if turned and not torch.equal(matrix, matrix.T):
@@ -117,6 +117,7 @@ def right_metrics(batches, classes, k):
     slips = {words: ("macro_f1", number) for words, number in f1.items()}
     once = _counted_once(batches, classes)
     both = (once.sum(0) + once.sum(1)).clip(1)
+    slips[f"the matrix {ONCE}"] = "confusion", once
     slips[f"F1 of the matrix {ONCE}"] = "macro_f1", float((2 * once.diagonal() / both).mean())
     slips[f"the diagonal {ONCE}"] = "accuracy", float(once.trace() / len(truth))
     slips["the mean of the classes' recalls; count over all samples"] = "accuracy", recall
@@ -176,14 +177,14 @@ def check_counts(found, batches, classes, k, named=None, few_were_right=False):
     """Compare all that ``metrics`` gives. ``named``: by number, words for what is wrong."""
     assert found is not None, "metrics returned None: is there an answer yet, and does it return?"
     assert isinstance(found, dict), f"metrics returned a {type(found).__name__}, expected a dict"
-    right, _ = right_metrics(batches, classes, k)
+    right, slips = right_metrics(batches, classes, k)
     samples = sum(len(y) for _, y in batches)
     with every_case() as part:
         for name, value in right.items():
             with part(name):
                 assert name in found, f"the dict has no {name!r}"
                 if name == "confusion":
-                    check_confusion(found[name], value, _counted_once(batches, classes))
+                    check_confusion(found[name], value, slips[f"the matrix {ONCE}"][1])
                 else:
                     slip = (named or {}).get(name, "")
                     check_number(name, found[name], value, samples, slip, few_were_right)
