@@ -1,5 +1,6 @@
 """What a rank communicates is counted, also in backward passes."""
 
+import pytest
 import torch
 import torch.distributed as dist
 import torch.nn as nn
@@ -51,6 +52,18 @@ def test_sending_names_the_other_rank_and_receiving_costs_nothing():
             dist.isend(x, 0).wait()
 
     assert calls_of(work)[0] == [("send", 12, 1), ("recv", 0, 1)]
+
+
+def test_a_rank_that_is_not_there_is_not_waited_for():
+    def work(rank, world_size):
+        group = dist.new_group([1, 2])
+        if rank == 0:
+            return None
+        with count_traffic() as traffic, pytest.raises(ValueError, match="ranks go from 0 to 1"):
+            dist.send(torch.ones(3), group=group, group_dst=2)
+        return traffic.calls
+
+    assert launch(work, 3) == [None, [], []]
 
 
 def test_a_broadcast_costs_its_root_alone():

@@ -34,6 +34,13 @@ def test_a_slip_is_called_by_its_name():
     assert "has dtype torch.float64" in refusal(check_value, X.double(), X, "y", slips)
 
 
+def test_one_slip_may_lead_to_several_results():
+    slips = {"scaled": (2 * X, X.clone(), 3 * X)}
+    for wrong in (2 * X, 3 * X):
+        assert refusal(check_value, wrong, X, "y", slips) == "y: scaled"
+    assert "scaled" not in refusal(check_value, 4 * X, X, "y", slips)
+
+
 def test_slips_that_are_computed_are_computed_for_a_wrong_result_alone():
     asked = []
 

@@ -48,6 +48,10 @@ class count_traffic(TorchDispatchMode):
 
     Attributes:
         calls: a :class:`Call` for each operator, in order.
+
+    Raises:
+        ValueError: a rank that isn't there is sent to or received from; gloo would wait for it, or
+            end the process.
     """
 
     def __init__(self) -> None:
@@ -70,6 +74,13 @@ class count_traffic(TorchDispatchMode):
         takes = name in ("recv", "barrier") or (name == "broadcast" and _receives(given))
         nbytes = 0 if takes else sum(map(_nbytes, map(given.get, inputs[:1])))
         peer = given.get("dst", given.get("src")) if name in ("send", "recv") else None
+        if peer is not None:
+            last = dist.ProcessGroup.unbox(given["process_group"]).size() - 1
+            if not 0 <= peer <= last:
+                raise ValueError(
+                    f"{name} was called with rank {peer}, which isn't there: ranks go from 0 to "
+                    f"{last}"
+                )
         self.calls.append(Call(name, nbytes, peer))
 
     def count(self) -> dict[str, int]:

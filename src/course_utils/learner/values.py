@@ -10,6 +10,8 @@ import torch
 from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
 
+Slips = Mapping[str, torch.Tensor | tuple[torch.Tensor, ...]]
+
 
 @ends_in_notebook
 def check_parts(result: Any, *names: str) -> Sequence:
@@ -34,7 +36,7 @@ def check_value(
     actual: Any,
     expected: torch.Tensor,
     what: str = "the result",
-    slips: Mapping[str, torch.Tensor] | Callable[[], Mapping[str, torch.Tensor]] | None = None,
+    slips: Slips | Callable[[], Slips] | None = None,
     rtol: float = 2e-4,
     atol: float = 2e-5,
 ) -> None:
@@ -44,9 +46,9 @@ def check_value(
         actual: the learner's result, of any type.
         expected: the right tensor.
         what: what was asked, as the message will call it.
-        slips: words for a misconception, each with the tensor that it leads to. One that does not
-            differ from ``expected`` is passed over. A function that gives them is called only
-            where the result differs.
+        slips: words for a misconception, each with the tensor that it leads to, or a tuple of
+            several such tensors. One that does not differ from ``expected`` is passed over. A
+            function that gives them is called only where the result differs.
         rtol: relative tolerance.
         atol: absolute tolerance.
 
@@ -56,9 +58,10 @@ def check_value(
     __tracebackhide__ = True
     if isinstance(actual, torch.Tensor) and not _close(actual, expected, rtol, atol):
         known = slips if isinstance(slips, Mapping) or slips is None else slips()
-        for words, wrong in (known or {}).items():
-            if _close(actual, wrong, rtol, atol) and not _close(wrong, expected, rtol, atol):
-                raise AssertionError(f"{what}: {words}")
+        for words, slip in (known or {}).items():
+            for wrong in slip if isinstance(slip, tuple) else (slip,):
+                if _close(actual, wrong, rtol, atol) and not _close(wrong, expected, rtol, atol):
+                    raise AssertionError(f"{what}: {words}")
     check_close(actual, expected, what, rtol=rtol, atol=atol)
 
 

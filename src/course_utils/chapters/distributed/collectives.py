@@ -11,7 +11,6 @@ from course_utils.chapters.distributed.launches import (
     alike,
     check_bytes,
     check_ran,
-    count_within,
     launched,
     left_out,
     told_in_place,
@@ -20,7 +19,7 @@ from course_utils.chapters.distributed.launches import (
 )
 from course_utils.learner.cases import every_case
 from course_utils.learner.checks import check_close
-from course_utils.learner.ranks import rank_device
+from course_utils.learner.ranks import count_traffic, rank_device
 from course_utils.learner.tracebacks import ends_in_notebook
 
 KINDS = ("broadcast", "all_gather", "reduce_scatter", "reduce")
@@ -37,7 +36,7 @@ def run_collectives(answer, world_size: int, cases: list) -> list | str:
             last = left_out(answer, "root", 0) if root is None else [root]
             x = own_copy(tensors[rank])  # a case doesn't see what another changed
             before = x.clone()
-            with count_within() as traffic, told_in_place(CHANGED):
+            with count_traffic() as traffic, told_in_place(CHANGED):
                 y = answer(kind, x, *last)
             given.append(y)
             y = y.cpu().clone() if isinstance(y, torch.Tensor) else y
@@ -242,7 +241,7 @@ def run_ring(answer, world_size: int, cases: list) -> list | str:
             print(f"shape {tuple(tensors[rank].shape)}")
             x = own_copy(tensors[rank])
             before = x.clone()
-            with count_within() as traffic, told_in_place("x was changed: work on a copy"):
+            with count_traffic() as traffic, told_in_place("x was changed: work on a copy"):
                 y = answer(x)
             kept, copied = alike(before, x), not share_memory(x, y)
             given.append(y)

@@ -89,18 +89,6 @@ def try_states(answer, *arguments, what: str) -> None:
     check_states(answer, *arguments, what=what, but=("old_gradient", "inside_a_graph"))
 
 
-class count_within(count_traffic):
-    """Also refuses a peer that isn't there: gloo would wait for it, or end the process."""
-
-    def _note(self, func, args, kwargs):
-        super()._note(func, args, kwargs)
-        peer, ranks = self.calls[-1].peer if self.calls else None, dist.get_world_size()
-        assert peer is None or peer < ranks, (
-            f"{self.calls[-1].name} was called with rank {peer}, which isn't there: ranks go from "
-            f"0 to {ranks - 1}"
-        )
-
-
 @contextmanager
 def told_in_place(words: str):
     """Inside the block an error of work in place on an expanded tensor has these words."""

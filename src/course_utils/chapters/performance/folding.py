@@ -207,14 +207,8 @@ def check_fold(found: dict, case: dict) -> None:
             "eps belongs under the root, beside the variance": _fold(block, x, outside=True),
             "skip is a norm: it scales and shifts its input": _fold(block, x, skip="bare"),
             "the identity has a single 1 for each output channel": _fold(block, x, diagonal="all"),
-            "with groups, input channels are counted anew in each group": _fold(
-                block, x, diagonal="first"
-            ),
-            "with groups, input channels are counted anew in each group ": _fold(
-                block, x, diagonal="last"
-            ),
-            "with groups, input channels are counted anew in each group  ": _fold(
-                block, x, diagonal="first group"
+            "with groups, input channels are counted anew in each group": tuple(
+                _fold(block, x, diagonal=places) for places in ("first", "last", "first group")
             ),
             "the norm's bias is missing": _fold(block, x, beta=False),
             "the running mean is scaled as well: (b - mean) times the factor": _fold(
