@@ -377,7 +377,8 @@ except RuntimeError as error:
 # ### Exercise 15.2 — Shape detective ★★ · 15 min · 4 points · core
 #
 # Write `shape_detective(model, shape)`, which says where a shape doesn't fit. It runs the model
-# once on a float32 input of that shape (any values), in the mode the model is in, and returns
+# once on a float32 input of that shape (any values; float32 is the default dtype here), in the
+# mode the model is in, and returns
 #
 # - `None` if that works;
 # - if not, `(name, size)`: the name, as `named_modules()` gives it, of the innermost module whose

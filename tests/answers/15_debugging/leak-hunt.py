@@ -360,6 +360,26 @@ def leak_hunt(step, suspects):
     return [n for n in suspects if second[n] > first[n]]
 
 
+# %% wrong="keeps its counts in the dict" breaks="The dict stays as it is" says=["it has other values for"]
+def leak_hunt(step, suspects):
+    def reached(suspect):
+        seen, todo = {}, [suspect]
+        while todo:
+            thing = todo.pop()
+            if id(thing) not in seen:
+                seen[id(thing)] = thing
+                todo.extend(neighbours(thing))
+        return sum(bool(counts(thing)) for thing in seen.values())
+
+    for _ in range(2):
+        step()
+    for name, suspect in suspects.items():
+        suspects[name] = (suspect, reached(suspect))
+    for _ in range(3):
+        step()
+    return [name for name, (suspect, number) in suspects.items() if reached(suspect) > number]
+
+
 # %% wrong="counts elements" says=["nodes count, too"]
 def leak_hunt(step, suspects):
     def reached(start):

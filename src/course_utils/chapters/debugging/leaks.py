@@ -165,13 +165,16 @@ def hunt_leaks(leak_hunt: Callable, leak: str) -> tuple:
         AssertionError: it changed the dict of suspects, or called itself too deep.
     """
     step, suspects, calls = make_training(leak)
-    names = [*suspects]
+    before = dict(suspects)
     try:
         answer = leak_hunt(step, suspects)
     except RecursionError as error:
         words = "RecursionError: calls can't be nested as deep; keep a list of what to do"
         raise AssertionError(words) from error
+    names = [*before]
     assert [*suspects] == names, f"the dict of suspects was changed: it had {names}"
+    others = [name for name in names if suspects[name] is not before[name]]
+    assert not others, f"the dict of suspects was changed: it has other values for {others}"
     return answer, len(calls)
 
 
