@@ -48,9 +48,13 @@ def run_samples(function, weights, x, y, states=False):
     with count_operators() as counts:
         try:
             answer, names = python_calls(function, weights, x, y)
-        except ValueError as error:
+        except (ValueError, RuntimeError) as error:
             hint = "; in_dims says where the samples lie: None for the weights, 0 for x and y"
-            raise AssertionError(f"{error}{hint * str(error).startswith('vmap')}") from None
+            if "register a hook" in str(error):
+                hint = ": weights and x may come without requires_grad, so switch it on in your own"
+            elif not str(error).startswith("vmap"):
+                raise
+            raise AssertionError(f"{error}{hint}") from None
     short = {name.rpartition(".")[2] for name in names}
     facts = {"left": left_behind(x, *before.values()), "count": counts.total()}
     facts["keys"] = [*map(id, weights.values())] == [*map(id, before.values())]
