@@ -1408,7 +1408,7 @@ with every_case(at_most=12) as case:
     visualization.check_cams(case, try_cam, "the example", 1)
     for kind in ("one map, one row of places", "a head of a class derived from nn.Linear"):
         visualization.check_cams(case, try_cam, kind, 1)
-    for kind in ("a head with a weight, and no nn.Linear", "a linear head in float64"):
+    for kind in ("a head with a weight, around an nn.Linear", "a linear head in float64"):
         visualization.check_cams(case, try_cam, kind, 2)
     ### BEGIN HIDDEN TESTS
     for target in (1, 2):

@@ -20,7 +20,7 @@
 #
 # - "The model may be frozen or not": a frozen model
 # - "for any head": a head of two layers
-# - "where `head` is not a single `nn.Linear`": a head with a weight, and no nn.Linear
+# - "where `head` is not a single `nn.Linear`": a head with a weight, around an nn.Linear
 # - "a class derived from `nn.Linear`": a head of a class derived from nn.Linear
 
 # %% wrong="the stub" says=["None is not (cam, grad_cam): is there an answer yet?"]
@@ -517,3 +517,17 @@ def cam_two_ways(model, image, target):
     if not isinstance(model.head, nn.Linear):
         return None, grad_cam
     return torch.einsum("k,khw->hw", model.head.weight[target].detach(), maps), grad_cam
+
+
+# %% wrong="the only linear layer among the head's modules" says=["a head with a weight, around an nn.Linear", "ask for its class, isinstance(head, nn.Linear), not for its parts"]
+def cam_two_ways(model, image, target):
+    maps = model.features(image[None]).detach().requires_grad_()
+    score = model.head(model.pool(maps))[0, target]
+    (gradient,) = torch.autograd.grad(score, maps)
+    maps = maps.detach()[0]
+    grad_cam = (gradient[0].mean((1, 2))[:, None, None] * maps).sum(0).relu()
+    linears = [m for m in model.head.modules() if isinstance(m, nn.Linear)]
+    cam = None
+    if len(linears) == 1:
+        cam = torch.einsum("k,khw->hw", linears[0].weight[target].detach(), maps)
+    return cam, grad_cam

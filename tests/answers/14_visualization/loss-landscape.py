@@ -845,3 +845,21 @@ def loss_landscape(model, direction, alphas, x, y):
         for p, w in zip(model.parameters(), start):
             p.copy_(w)
     return losses
+
+
+# %% wrong="each entry of a bias is a filter" says=["parameters of one dimension aren't moved: their entries aren't filters"]
+def loss_landscape(model, direction, alphas, x, y):
+    names = [name for name, _ in model.named_parameters()]
+    start = [p.detach().clone() for p in model.parameters()]
+    steps = []
+    for p, d in zip(start, direction, strict=True):
+        norm = d.reshape(len(d), -1).norm(dim=1)
+        norm = torch.where(norm == 0, 1, norm)
+        shape = (-1, *[1] * (p.dim() - 1))
+        steps.append(d * (p.reshape(len(p), -1).norm(dim=1) / norm).reshape(shape))
+    losses = []
+    with torch.no_grad():
+        for alpha in alphas:
+            moved = {n: p + alpha * s for n, p, s in zip(names, start, steps, strict=True)}
+            losses.append(F.cross_entropy(torch.func.functional_call(model, moved, (x,)), y).item())
+    return losses

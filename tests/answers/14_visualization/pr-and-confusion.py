@@ -474,3 +474,25 @@ def pr_and_confusion(scores, labels, threshold):
     pairs = [(1 - one, 1 - called), (1 - one, called), (one, 1 - called), (one, called)]
     matrix = torch.stack([(a * b).sum() for a, b in pairs]).view(2, 2)
     return hits / said.sum(1), hits / truth.sum(), thresholds, matrix
+
+
+# %% wrong="the row of the first score that reaches the threshold" breaks="counts at the argument `threshold`" says=["the argument threshold is above all scores: nothing is called a 1 then"]
+def pr_and_confusion(scores, labels, threshold):
+    truth = labels.bool()
+    thresholds = scores.unique()
+    said = scores >= thresholds[:, None]
+    hits = (said & truth).sum(1)
+    at = said[(thresholds >= threshold).int().argmax()]
+    matrix = (2 * truth.long() + at.long()).bincount(minlength=4).view(2, 2)
+    return hits / said.sum(1), hits / truth.sum(), thresholds, matrix
+
+
+# %% right="inverted integers: ~1 is -2, and its last bit is what counts"
+def pr_and_confusion(scores, labels, threshold):
+    thresholds = scores.unique()
+    said = scores >= thresholds[:, None]
+    hits = (said & labels.bool()).sum(1)
+    at = scores >= threshold
+    cells = [[~labels & ~at, ~labels & at], [labels & ~at, labels & at]]
+    matrix = torch.tensor([[int(cell.bool().sum()) for cell in row] for row in cells])
+    return hits / said.sum(1), hits / labels.sum(), thresholds, matrix

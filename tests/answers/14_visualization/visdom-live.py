@@ -498,3 +498,17 @@ def visdom_live(client, curve, about):
     client.images(about["samples"], win="samples", env="evaluation")
     client.text(about["note"], win="note", env="evaluation")
     client.save(["run", "evaluation"])
+
+
+# %% wrong="classes from 0, as they come" says=["those of about['classes'] count from 0, visdom's from 1"]
+def visdom_live(client, curve, about):
+    for step, *losses in curve:
+        for name, loss in zip(("train", "validation"), losses, strict=True):
+            client.line(X=[step], Y=[loss], win="loss", env="run", name=name, update="append")
+    client.scatter(about["points"], about["classes"], win="map", env="run")
+    client.scatter(about["cloud"], win="cloud", env="run")
+    client.stem(about["spikes"], win="spikes", env="run")
+    client.heatmap(about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])

@@ -108,18 +108,19 @@ class Scores(nn.Linear):
 
 
 class Angles(nn.Module):
-    """Scores by the angle to a row of ``weight``: one layer with a weight, and not linear."""
+    """Scores by the angle to a row of ``weight``: around a linear layer, and not linear."""
 
     def __init__(self, width: int, classes: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.randn(classes, width))
+        self.inner = nn.Linear(width, classes, bias=False)
+        self.weight = self.inner.weight
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return F.linear(F.normalize(x), F.normalize(self.weight))
 
 
 DERIVED = "a head of a class derived from nn.Linear"
-WEIGHTED = "a head with a weight, and no nn.Linear"
+WEIGHTED = "a head with a weight, around an nn.Linear"
 DOUBLE = "a linear head in float64"
 
 

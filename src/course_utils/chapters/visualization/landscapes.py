@@ -281,6 +281,12 @@ def true_landscape(kind: str, alphas: list[float], known=True) -> tuple[torch.Te
         "parameters of one dimension aren't moved": after(
             [right(w, d) if w.dim() > 1 else d for w, d in zip(weights, direction, strict=True)]
         ),
+        "parameters of one dimension aren't moved: their entries aren't filters": after(
+            [
+                right(w, d) if w.dim() > 1 else d.sign() * w.abs()
+                for w, d in zip(weights, direction, strict=True)
+            ]
+        ),
         "the 2-norm of each filter is asked for, not the 1-norm": along(lambda w, d: by(w, d, 1)),
         "the 2-norm of each filter is asked for, not its largest entry": along(
             lambda w, d: by(w, d, float("inf"))

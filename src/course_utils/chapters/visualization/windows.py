@@ -68,7 +68,17 @@ def traces(window: dict) -> list[dict]:
 @ends_in_notebook
 def check_windows(case, attempt, steps: list, about: dict) -> None:
     """Each window of the table, as a second server would show it."""
-    found = tried(case, "the whole", attempt, steps, about)
+
+    def explained(*arguments):
+        try:
+            return attempt(*arguments)
+        except Exception as error:
+            if "labels are assumed" not in str(error):
+                raise
+            why = "those of about['classes'] count from 0, visdom's from 1"
+            raise RuntimeError(f"{error}; {why}") from None
+
+    found = tried(case, "the whole", explained, steps, about)
     if found is FAILED:
         return
     with case("live"):
