@@ -271,7 +271,7 @@ pictures.draw_loops(
 # 3. `elementwise(function, *tensors)` returns `function(x, y, …)` of the entries of one or more
 #    tensors: a new, contiguous `MyTensor` (a new list, offset 0) of the common shape.
 #    - The function is called once for each entry of the result; if a size is 0 there is nothing to
-#      call. What it raises passes through.
+#      call. What it raises passes through, whatever its class.
 #    - Sizes that don't fit raise a `ValueError`. `torch.broadcast_shapes` may find the common shape,
 #      but raises another error.
 #    - Leave the tensors as they are.

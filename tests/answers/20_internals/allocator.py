@@ -2687,3 +2687,101 @@ def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
         allocated = sum(block[0] for block in blocks if block[1] is not None)
         history.append((allocated, sum(block[0] for block in blocks)))
     return history
+
+
+# %% wrong="tells a segment's kind by its size" breaks="Follow the six rules" says=["a large segment of 2 MiB, a small request", "segments apart"]
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    """Bytes allocated and reserved after each step of a trace."""
+    mib = 2**20
+    segments, result = [], []  # a segment is (small, blocks), a block [size, name]
+    for step in trace:
+        if step[0] == "malloc":
+            size = -(-step[2] // 512) * 512
+            small = size <= mib
+            fits = [
+                (blocks, block)
+                for kind, blocks in segments
+                if (sum(size for size, _ in blocks) == 2 * mib) == small
+                for block in blocks
+                if block[1] is None and block[0] >= size
+            ]
+            if not fits:
+                new = 2 * mib if small else -(-size // (2 * mib)) * 2 * mib
+                segments.append((small, [[new, None]]))
+                fits = [(segments[-1][1], segments[-1][1][0])]
+            blocks, block = min(fits, key=lambda pair: pair[1][0])
+            rest = block[0] - size
+            if rest > (0 if small else mib):
+                block[0] = size
+                place = next(i for i, other in enumerate(blocks) if other is block)
+                blocks.insert(place + 1, [rest, None])
+            block[1] = step[1]
+        elif step[0] == "free":
+            for _, blocks in segments:
+                for place, block in enumerate(blocks):
+                    if block[1] == step[1]:
+                        block[1] = None
+                        if place + 1 < len(blocks) and blocks[place + 1][1] is None:
+                            block[0] += blocks.pop(place + 1)[0]
+                        if place and blocks[place - 1][1] is None:
+                            blocks[place - 1][0] += blocks.pop(place)[0]
+                        break
+        else:
+            segments = [
+                (small, blocks)
+                for small, blocks in segments
+                if len(blocks) > 1 or blocks[0][1] is not None
+            ]
+        blocks = [block for _, row in segments for block in row]
+        allocated = sum(size for size, name in blocks if name is not None)
+        result.append((allocated, sum(size for size, _ in blocks)))
+    return result
+
+
+# %% wrong="frees the first block of that name" breaks="A name may be used again once it was freed" says=["a name used again", "free the block that has it now"]
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    """Bytes allocated and reserved after each step of a trace."""
+    mib = 2**20
+    segments, result = [], []
+    for action, *rest in trace:
+        if action == "malloc":
+            name, size = rest[0], (rest[1] + 511) // 512 * 512
+            small = size <= mib
+            best = None
+            for segment in segments:
+                for block in segment["blocks"]:
+                    if segment["small"] == small and block["free"] and block["size"] >= size:
+                        if best is None or block["size"] < best[1]["size"]:
+                            best = segment, block
+            if best is None:
+                whole = 2 * mib if small else (size + 2 * mib - 1) // (2 * mib) * (2 * mib)
+                block = {"size": whole, "free": True, "name": None}
+                segments.append({"small": small, "blocks": [block]})
+                best = segments[-1], block
+            segment, block = best
+            left = block["size"] - size
+            if left > mib or (small and left):
+                place = [other is block for other in segment["blocks"]].index(True)
+                new = {"size": left, "free": True, "name": None}
+                segment["blocks"].insert(place + 1, new)
+                block["size"] = size
+            block.update(free=False, name=name)
+        elif action == "free":
+            segment, place = next(
+                (segment, place)
+                for segment in segments
+                for place, block in enumerate(segment["blocks"])
+                if block["name"] == rest[0]
+            )
+            blocks = segment["blocks"]
+            blocks[place]["free"] = True
+            if place + 1 < len(blocks) and blocks[place + 1]["free"]:
+                blocks[place]["size"] += blocks.pop(place + 1)["size"]
+            if place > 0 and blocks[place - 1]["free"]:
+                blocks[place - 1]["size"] += blocks.pop(place)["size"]
+        else:
+            segments = [s for s in segments if not all(b["free"] for b in s["blocks"])]
+        every = [block for segment in segments for block in segment["blocks"]]
+        used = sum(block["size"] for block in every if not block["free"])
+        result.append((used, sum(block["size"] for block in every)))
+    return result

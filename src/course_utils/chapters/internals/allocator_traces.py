@@ -6,7 +6,7 @@ import random
 
 KIB, MIB = 1024, 1024**2
 Step = tuple
-NAMES = "names like any other"
+NAMES, AGAIN = "names like any other", "a name used again"
 
 TRACES: dict[str, list[Step]] = {
     "the example": [("malloc", "a", 1000), ("malloc", "b", 3 * MIB), ("free", "a")],
@@ -54,6 +54,12 @@ TRACES: dict[str, list[Step]] = {
         ("malloc", "a", 4 * MIB),
         ("free", "a"),
         ("malloc", "b", 100),
+    ],
+    "a large segment of 2 MiB, a small request": [
+        ("malloc", "a", 2 * MIB),
+        ("free", "a"),
+        ("malloc", "b", 100),
+        ("malloc", "c", 2 * MIB),
     ],
     "the smallest that is enough": [
         ("malloc", "a", 8 * MIB),
@@ -162,12 +168,13 @@ TRACES: dict[str, list[Step]] = {
         ("free", "d"),
         ("empty_cache",),
     ],
-    "a name used again": [
+    AGAIN: [
         ("malloc", "a", 512),
+        ("malloc", "x", 512),
         ("free", "a"),
         ("malloc", "a", 3 * MIB),
-        ("malloc", "b", 512),
         ("free", "a"),
+        ("malloc", "b", 512),
     ],
     NAMES: [
         ("malloc", "free", MIB),

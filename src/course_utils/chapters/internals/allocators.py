@@ -8,10 +8,22 @@ from typing import Any
 import matplotlib.pyplot as plt
 
 from course_utils import every_case, show
-from course_utils.chapters.internals.allocator_traces import MIB, NAMES, RANDOM_TRACES, TRACES, Step
+from course_utils.chapters.internals.allocator_traces import (
+    AGAIN,
+    MIB,
+    NAMES,
+    RANDOM_TRACES,
+    TRACES,
+    Step,
+)
 from course_utils.chapters.internals.replays import SLIPS, Replay, replayed
 from course_utils.chapters.internals.scenarios import given, refused
 from course_utils.learner.tracebacks import ends_in_notebook
+
+_OF_NAMES = {
+    NAMES: 'a name may be "free", or empty: tell a free block by something else',
+    AGAIN: "a name may be used again once it was freed: free the block that has it now",
+}
 
 
 def run_trace(answer: Callable, name: str) -> Any:
@@ -101,8 +113,8 @@ def check_replays(try_trace: Callable[[str], Any], traces: dict[str, list[Step]]
         for slip, words in SLIPS.items()
         if all(found[name] == replayed(traces[name], slip) for name in failing)
     ]
-    if failing == [NAMES] and not slips:
-        slips = ['a name may be "free", or empty: tell a free block by something else']
+    if not slips:
+        slips = [words for name, words in _OF_NAMES.items() if failing == [name]]
     with every_case() as case:
         for name, trace in traces.items():
             with case(name):

@@ -350,7 +350,16 @@ ELEMENTWISE = {
         "once for each entry of the result, also where the same entry is read again",
     ),
     "an error of the function's": Scenario(
-        _raises, {}, "what the function raises passes through as it is, whatever its class"
+        _raises,
+        {},
+        "what the function raises passes through as it is, whatever its class",
+        (
+            (
+                {"StopIteration": "RuntimeError"},
+                "a StopIteration passes through as it is, too: in a generator Python makes a "
+                "RuntimeError of it, so call the function outside of one",
+            ),
+        ),
     ),
     "entries of any kind": Scenario(
         _any_entries,

@@ -183,3 +183,24 @@ def three_values(autograd_kernel: Callable, backward: Callable) -> Any:
 
 def _entry_by_entry(kernel: Callable, x: list, y: list) -> list:
     return [kernel(a, b) for a, b in zip(x, y, strict=True)]
+
+
+EARLY = "a value hands on only when everyone who used it has paid in"
+_ab = {"A": [2.0], "B": [0.5]}
+# Programs in which a step is used more than once: as cases of the check.
+LATER = {
+    "squared": as_torch("s = mul A B; t = mul s s; u = mul s B; y = add u t", EARLY, **_ab),
+    "squared, then a longer way": as_torch(
+        "s = mul A B; t = mul s s; u = mul s B; v = mul u B; y = add t v", EARLY, **_ab
+    ),
+    "a step that a dead end uses as well": as_torch(
+        "s = mul A B; u = mul s A; y = mul s B; v = mul u y",
+        "y is reached, u and v aren't: count who uses a value on the way from the result alone",
+        **_ab,
+    )._replace(slips=()),
+    "a late step by another operator": as_torch(
+        "r = mul A B; s = mul r B; u = relu s; y = mul s u",
+        f"{EARLY}: here s waits for u, the first relu, though s is the second mul",
+        **_ab,
+    ),
+}

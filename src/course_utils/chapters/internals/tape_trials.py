@@ -10,6 +10,8 @@ import numpy as np
 from course_utils.chapters.internals.scenarios import Scenario, given
 from course_utils.chapters.internals.small_torch import Handle, plain, wrapped
 from course_utils.chapters.internals.tape_programs import (
+    EARLY,
+    LATER,
     as_torch,
     few_lines,
     kept_by_a_constant,
@@ -244,7 +246,6 @@ def _rungs(autograd_kernel, backward):
 
 _none = "None pays nothing, and takes nothing away: what others pay to that value stays"
 _all_add = "all payments to a value are added up, and to what a leaf has"
-_early = "a value hands on only when everyone who used it has paid in"
 _ab = {"A": [2.0], "B": [0.5]}
 BACKWARD = {
     "a product": as_torch("y = mul A B", "each factor gets the other", A=[2.0], B=[3.0]),
@@ -253,8 +254,8 @@ BACKWARD = {
         three_values, [[30.0], [20.0], [10.0]], "each value is paid, however many there are"
     ),
     "two ways": as_torch("s = mul A B; y = add s A", "A is paid from two sides", A=[2.0], B=[3.0]),
-    "paid late": as_torch("s = mul A B; t = mul s s; y = mul t s", _early, **_ab),
-    "paid late, the other way": as_torch("s = mul A B; t = mul s s; y = mul s t", _early, **_ab),
+    "paid late": as_torch("s = mul A B; t = mul s s; y = mul t s", EARLY, **_ab),
+    "paid late, the other way": as_torch("s = mul A B; t = mul s s; y = mul s t", EARLY, **_ab),
     "a constant": as_torch(
         "s = mul x W; y = add s B",
         "what doesn't require grad gets none",
@@ -310,10 +311,7 @@ BACKWARD = {
         _unseen, (False, True), "gradients are computed below Autograd, so that nothing is recorded"
     ),
     "a chain of 3,000": Scenario(_chain, [1.0], "keep a list of what is waiting: no recursion"),
-    "squared": as_torch("s = mul A B; t = mul s s; u = mul s B; y = add u t", _early, **_ab),
-    "squared, then a longer way": as_torch(
-        "s = mul A B; t = mul s s; u = mul s B; v = mul u B; y = add t v", _early, **_ab
-    ),
+    **LATER,
     "forty doublings": Scenario(
         _doublings, [2.0**40], "a value that is used twice is paid twice, and hands on once"
     ),
@@ -396,5 +394,5 @@ def random_programs(count: int) -> dict[str, Scenario]:
             known.append(f"t{step}")
         program = "; ".join([*lines, f"y = add {known[-1]} A"])
         values = {n: [draw.uniform(-1, 1) for _ in range(3)] for n in "ABc"}
-        found[f"program {number}: {program}"] = as_torch(program, _early, **values)
+        found[f"program {number}: {program}"] = as_torch(program, EARLY, **values)
     return found
