@@ -798,3 +798,37 @@ def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int
         "optimizer": buffers * parameters * itemsize,
         "activations": sum(kept.values()) * itemsize,
     }
+
+
+# %% wrong="the batch and each activation's result" says=["a linear layer and a GELU save their input"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    parameters = (
+        sum((layer[1] + 1) * layer[2] for layer in layers if layer[0] == "linear") * itemsize
+    )
+    kept, width = layers[0][1], layers[0][1]
+    for layer in layers:
+        if layer[0] == "linear":
+            width = layer[2]
+        else:
+            kept += width
+    return {
+        "parameters": parameters,
+        "gradients": parameters,
+        "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * parameters,
+        "activations": kept * batch * itemsize,
+    }
+
+
+# %% wrong="moments in float32 always" says=["optimizer: each element has itemsize bytes, not always 4"]
+def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
+    parameters = sum((layer[1] + 1) * layer[2] for layer in layers if layer[0] == "linear")
+    kept, widths = set(), [layers[0][1]]
+    for k, layer in enumerate(layers):
+        kept.add(k + 1 if layer[0] in ("relu", "tanh") else k)
+        widths.append(layer[2] if layer[0] == "linear" else widths[-1])
+    return {
+        "parameters": parameters * itemsize,
+        "gradients": parameters * itemsize,
+        "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * parameters * 4,
+        "activations": sum(widths[k] for k in kept) * batch * itemsize,
+    }

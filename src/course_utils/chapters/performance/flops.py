@@ -176,8 +176,10 @@ def run_counter(count: Callable[..., Any], names: list[str], device: str) -> dic
 
     try:
         found = count(run)
-    except (RuntimeError, TypeError) as error:
-        if "same dtype" in str(error) or "missing value for argument" in str(error):
+    except (RuntimeError, TypeError, ValueError) as error:
+        if "values to unpack" in str(error):
+            told = "a weight has two sizes more than its convolution has dimensions: one to three"
+        elif "same dtype" in str(error) or "missing value for argument" in str(error):
             told = "an operator gets its kwargs as well: func(*args, **(kwargs or {}))"
         elif "None" in str(error):
             told = "what func gives is what __torch_dispatch__ returns"
