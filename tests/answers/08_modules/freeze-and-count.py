@@ -1544,3 +1544,27 @@ def freeze_and_count(model, patterns):
         "trainable": sum(p.numel() for p in parameters if p.requires_grad),
         "bytes": sum(t.nbytes for t in [*parameters, *model.buffers()]),
     }
+
+
+# %% wrong="four bytes for every number of a parameter" breaks="the memory of parameters *and* buffers" says=["not every parameter's number has four bytes"]
+from fnmatch import fnmatchcase
+
+
+def freeze_and_count(model, patterns):
+    named = list(model.named_parameters(remove_duplicate=False))
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name, _ in named):
+            raise ValueError(f"{pattern} matches no parameter")
+    for name, parameter in named:
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            parameter.requires_grad_(False)
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if module.weight is not None and not module.weight.requires_grad:
+                module.eval()
+    parameters = list(model.parameters())
+    return {
+        "total": sum(p.numel() for p in parameters),
+        "trainable": sum(p.numel() for p in parameters if p.requires_grad),
+        "bytes": sum(t.numel() * 4 for t in parameters) + sum(b.nbytes for b in model.buffers()),
+    }

@@ -1626,7 +1626,7 @@ def mini_module():
     return Tiny
 
 
-# %% wrong="once fleeting, always fleeting; loads before it looks" says=["one name: fleeting, buffer: state_dict()", "nothing is loaded"]
+# %% wrong="once fleeting, always fleeting; loads before it looks" says=["one name: fleeting, buffer: state_dict()", "what register_buffer says last", "nothing is loaded"]
 class MiniModule:
     def __init__(self):
         self.__dict__.update(_p={}, _b={}, _m={}, _np=set(), training=True)
@@ -4692,7 +4692,7 @@ def mini_module():
     return MiniModule
 
 
-# %% wrong="a buffer's new value is always saved" breaks="as persistent as the old one" says=["one name: fleeting, tensor: state_dict(): expected [], got ['x']"]
+# %% wrong="a buffer's new value is always saved" breaks="as persistent as the old one" says=["one name: fleeting, tensor: state_dict(): expected [], got ['x']", "as persistent as the buffer"]
 class MiniModule:
     def __init__(self):
         d = self.__dict__

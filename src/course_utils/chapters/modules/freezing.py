@@ -148,6 +148,9 @@ def check_freeze(trial, small_net, kind, patterns, frozen, still, trainable):
             "the buffers are counted as well, and aren't parameters"
         ),
         ("bytes", 4 * sum(t.numel() for t in tensors)): "not every number has four bytes",
+        ("bytes", 4 * total + sum(t.nbytes for t in buffers)): (
+            "not every parameter's number has four bytes"
+        ),
     }
     saved = sum({id(t): t.nbytes for t in model.state_dict(keep_vars=True).values()}.values())
     slips["bytes", saved] = "a state dict leaves out what is not persistent"

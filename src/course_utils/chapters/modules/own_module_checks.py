@@ -71,14 +71,21 @@ CHANGES = {
 }
 
 
+# What a case is about, where it is more than that a name holds one thing.
+ABOUT = {
+    "fleeting, tensor": "the new tensor is as persistent as the buffer whose name it takes",
+    "fleeting, buffer": "persistent is what register_buffer says last of a name",
+    "buffer, fleeting": "persistent is what register_buffer says last of a name",
+}
 ASKED = ("named_parameters()", "named_buffers()", "state_dict()", "the type of x", "the value of x")
 
 
 def check_one_name(trial, changes, right):
     """One name, assigned to several times: what the module says of it."""
     *found, other = trial(changes)
+    why = ABOUT.get(", ".join(changes), "a name holds one thing")
     for what, expected, got in zip(ASKED, right, found, strict=True):
-        check_equal(got, expected, what, "a name holds one thing")
+        check_equal(got, expected, what, why)
     what = "an older module's buffer that isn't persistent: named_buffers() and state_dict()"
     why = "each module has its own drawers and its own notes"
     why = "it isn't saved, but it is a buffer" if other == ([], []) else why

@@ -198,7 +198,8 @@ def check_swap(trial, small_net, kind, wanted, by="wrapper", again=False):
     missed = [pair for pair in tree if pair not in found["tree"]]
     extra = [pair for pair in found["tree"] if pair not in tree]
     if found["twice"]:
-        words = "; an empty container is False as a truth value" * (by == "empty")
+        empty = by == "empty" and found["tree"] == tree
+        words = "; an empty container is False as a truth value" * empty
         told = f"make was called {found['calls']} times for {right} modules: once for each"
         wrong.append(told + words)
     olds = dict(old.named_modules(remove_duplicate=False))
