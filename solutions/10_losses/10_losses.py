@@ -185,7 +185,8 @@ def check_case(n):
         found = knows_nothing(n)
     except KeyError:
         raise AssertionError(f"{what} looks in a list of answers: compute it, for any n") from None
-    check_number(found, math.log(n), what, ignorance_slips(n), tensor=False)
+    equal = "each class has the same probability: nothing is drawn"
+    check_number(found, math.log(n), what, ignorance_slips(n), tensor=False, otherwise=equal)
 
 
 with every_case() as case:
@@ -1565,7 +1566,7 @@ print(str(caught[0].message)[:104])
 #
 # - `prediction` and `target` are float tensors of the same shape, of any number of dimensions; if
 #   their shapes differ, raise a `ValueError`, whether or not they would broadcast.
-# - `quantile` is a number between 0 and 1.
+# - `quantile` is a number between 0 and 1; its own rounding doesn't count.
 # - The gradient by the prediction has to flow.
 #
 # Example: predictions (0, 0), targets (4, -2), quantile 0.75: (3 + 0.5) / 2 = 1.75.
@@ -1642,17 +1643,17 @@ def check_case(prediction, target, q):
 
 
 zero, three = torch.tensor([[0.0, 0.0, 0.0], [4.0, -2.0, 1.0]], device=device)
-six = torch.arange(-1.5, 9, 2, device=device, dtype=torch.float64).view(2, 3) / 3
+six = torch.arange(-1.5, 9, 2, device=device, dtype=torch.float64).view(2, 3) / 2.6
 with every_case() as case:
     for q in (0.75, 0.5, 0.1, 0.01, 0.99):
         with case("targets 4, -2 and 1"):
             check_case(zero, three, q)
-    wide = (1e6 + six.flip(0) / 2, 1e6 + six)  # a million more: float32 would lose the digits
+    wide = (1e5 + six.flip(0) / 2, 1e5 + six)  # so much more: float32 would lose the digits
     cube = [part.repeat(2).view(1, 2, 3) for part in (1e3 * zero, 1e3 * three)]
     pairs = {"shape ()": (zero[0], three[0]), "(2, 3), float64": wide}
     for name, pair in {**pairs, "(1, 2, 3), targets up to 4000": cube}.items():
         with case(name):
-            check_case(*pair, 0.9)
+            check_case(*pair, 0.875)
     check_unequal(robust_regression, case, device)
 check_states(robust_regression, six.flip(0), six, 0.75, what="robust_regression(…, 0.75)")
 ### BEGIN HIDDEN TESTS

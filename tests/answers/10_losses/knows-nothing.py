@@ -120,3 +120,14 @@ def knows_nothing(classes):
 # %% wrong="in bfloat16" says=["half precision keeps three digits"]
 def knows_nothing(classes):
     return torch.zeros(classes, dtype=torch.bfloat16).logsumexp(dim=0)
+
+
+# %% wrong="binary cross-entropy of the classes" says=["binary_cross_entropy is a mean over the classes; the right one alone has a price"]
+def knows_nothing(classes):
+    probability = torch.full((classes,), 1 / classes)
+    return F.binary_cross_entropy(probability, F.one_hot(torch.tensor(0), classes).float()).item()
+
+
+# %% wrong="scores that are drawn" says=["each class has the same probability: nothing is drawn"]
+def knows_nothing(classes):
+    return F.cross_entropy(0.5 * torch.randn(2, classes), torch.zeros(2, dtype=torch.long)).item()

@@ -608,7 +608,7 @@ def shrink(weight, step):
     return weight.sign() * (weight.abs() - step).clamp(min=0)
 
 
-# %% wrong="two dimensions exactly" says=["at least two dimensions are asked for: three or four will do"]
+# %% wrong="two dimensions exactly" says=["three or four dimensions will do"]
 def regularise(model, l1, l2):
     total = torch.zeros((), device=device)
     for p in model.parameters():
@@ -763,3 +763,16 @@ def regularise(model, l1, l2):
 
 def shrink(weight, step):
     return F.softshrink(weight, step)
+
+
+# %% wrong="the norm of order 1 of a matrix" says=["a matrix norm, of columns; sum over all entries"]
+def regularise(model, l1, l2):
+    weights = [p for p in model.parameters() if p.dim() >= 2 and p.requires_grad]
+    if not weights:
+        return torch.zeros(())
+    absolute = sum(torch.linalg.norm(w.flatten(1), ord=1) for w in weights)
+    return l1 * absolute + l2 * sum(torch.linalg.norm(w.flatten(1)) ** 2 for w in weights)
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)

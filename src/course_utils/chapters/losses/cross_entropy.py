@@ -29,6 +29,9 @@ def ignorance_slips(classes: int) -> dict[str, float | tuple[Tensor, ...]]:
         "that is for a class more: the right one is among them": math.log(n + 1),
         "the right class's logarithm counts in full, not times 1 / classes": math.log(n) / n,
         "only the right class has a price, not all the others": (n - 1) * math.log(n),
+        "binary_cross_entropy is a mean over the classes; the right one alone has a price": (
+            (math.log(n) - (n - 1) * math.log1p(-1 / n)) / n if n > 1 else 0.0
+        ),
         "there may be more than two classes": math.log(2),
         "that is the puzzle's price; who knows nothing gives every class the same": (
             math.log(math.e + n - 1) - 1

@@ -57,8 +57,9 @@ def penalty_truth(
             total(chosen, two=lambda w: w.square().mean()),
         ),
         "l1 and l2 are swapped": total(chosen, l1=l2, l2=l1),
-        "a sum of w, not of |w|: positive and negative cancel": total(
-            chosen, one=lambda w: w.sum()
+        "of w, not of |w|: positive and negative cancel": total(chosen, one=lambda w: w.sum()),
+        "a matrix norm, of columns; sum over all entries": total(
+            chosen, lambda w: torch.linalg.norm(w.flatten(1), ord=1)
         ),
         "dimensions decide, not the name: a matrix may be called bias, a vector weight": (
             total(name for name in chosen if "bias" not in name),
@@ -66,9 +67,7 @@ def penalty_truth(
             total(name for name in chosen if "bias" not in name and "norm" not in name),
             total(name for name in free if "weight" in name),
         ),
-        "at least two dimensions are asked for: three or four will do": total(
-            name for name in chosen if every[name].dim() == 2
-        ),
+        "three or four dimensions will do": total(n for n in chosen if every[n].dim() == 2),
         "a parameter counts whatever its name, also without .weight at its end": (
             total(name for name in chosen if name.endswith("weight")),
             total(name for name in chosen if name.rpartition(".")[2] == "weight"),
