@@ -2099,3 +2099,49 @@ class Binarize(torch.autograd.Function):
 
 def my_relu_and_friends():
     return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}
+
+
+# %% wrong="a sign of whole numbers" breaks="Results and gradients have the dtype" says=["the result has dtype torch.int64, and x torch.float32: whole numbers carry no gradient"]
+class MyReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * (x > 0)
+
+
+class MyClamp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, low, high):
+        ctx.save_for_backward(x, low, high)
+        return torch.clamp(x, low, high)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, low, high = ctx.saved_tensors
+        masks = (low <= x) & (x <= high), x < low, x > high
+        needed = ctx.needs_input_grad
+        return tuple(gradient * m if n else None for m, n in zip(masks, needed, strict=True))
+
+
+class Binarize(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        mask = (x.abs() <= 1).to(x.dtype)
+        ctx.mark_non_differentiable(mask)
+        ctx.save_for_backward(mask)
+        return 1 - 2 * (x < 0), mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient, _):
+        (mask,) = ctx.saved_tensors
+        return gradient * mask
+
+
+def my_relu_and_friends() -> dict:
+    return {"MyReLU": MyReLU, "MyClamp": MyClamp, "Binarize": Binarize}

@@ -408,3 +408,20 @@ def elu(x: torch.Tensor, alpha: float) -> torch.Tensor:
 def where_nan(x: torch.Tensor, alpha: float) -> torch.Tensor:
     """Given: your ELU."""
     return elu(x, alpha)
+
+
+# %% wrong="writes into zeros of the default dtype" breaks="in float32 and float64" says=["dtype torch.float32, expected torch.float64"]
+nan_at = dict.fromkeys(["-200", "-1", "0", "2", "80"], False) | {"100": True}
+
+
+def elu(x: torch.Tensor, alpha: float) -> torch.Tensor:
+    result = torch.zeros(x.shape, device=x.device)
+    above = x > 0
+    result[above] = x[above].to(result.dtype)
+    result[~above] = (alpha * torch.expm1(x[~above])).to(result.dtype)
+    return result
+
+
+def where_nan(x: torch.Tensor, alpha: float) -> torch.Tensor:
+    """Given: your ELU."""
+    return elu(x, alpha)

@@ -32,6 +32,8 @@ def _run_twice(function, g, *inputs):
     results = tuple(results) if isinstance(results, (tuple, list)) else (results,)
     for y in results:
         assert isinstance(y, torch.Tensor), f"a result is {type(y).__name__}, not a tensor"
+    kind = f"the result has dtype {results[0].dtype}, and x {inputs[0].dtype}"
+    assert results[0].is_floating_point(), f"{kind}: whole numbers carry no gradient"
     facts: dict[str, Any] = {"results": [y.detach() for y in results]}
     made, given = ([t.untyped_storage().data_ptr() for t in some] for some in (results, inputs))
     facts["shared"] = bool(set(made) & set(given)) and results[0].numel() > 0
