@@ -343,7 +343,7 @@ def multi_head(x, weights, heads, padding=None):
     return y @ weights["out_proj.weight"].t() + weights["out_proj.bias"]
 
 
-# %% wrong="a square causal mask" breaks="T and S may differ" says=["3 queries, 6 keys"]
+# %% wrong="a square causal mask" breaks="T and S may differ" says=["T and S may differ: the causal mask is (3, 6) here"]
 def attention(q, k, v, mask=None, causal=False):
     scores = torch.einsum("...td,...sd->...ts", q, k) / q.shape[-1] ** 0.5
     if mask is not None:
@@ -1779,3 +1779,27 @@ def multi_head(x, weights, heads, padding=None):
     y = attention(q, k, v, mask)
     o = weights["out_proj.weight"].view(e, heads, e // heads)
     return torch.einsum("nhtd,ehd->nte", y, o) + weights["out_proj.bias"]
+
+
+# %% wrong="joins the causal mask to the caller's in place" says=["float16, causal, a query that sees nothing: an argument was changed"]
+def attention(q, k, v, mask=None, causal=False):
+    scores = (q / q.shape[-1] ** 0.5) @ k.transpose(-2, -1)
+    allowed = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device)
+    if mask is not None and mask.dtype != torch.bool:
+        scores = scores + mask
+    elif mask is not None:
+        allowed = mask
+    if causal:
+        seen = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).tril()
+        allowed = allowed.logical_and_(seen) if allowed.shape == seen.shape else allowed & seen
+    scores = scores.masked_fill(~allowed, -torch.inf)
+    blind = (scores == -torch.inf).all(dim=-1, keepdim=True)
+    return scores.masked_fill(blind, 0.0).softmax(dim=-1).masked_fill(blind, 0.0) @ v
+
+
+def multi_head(x, weights, heads, padding=None):
+    qkv = F.linear(x, weights["in_proj_weight"], weights["in_proj_bias"])
+    q, k, v = (part.unflatten(2, (heads, -1)).transpose(1, 2) for part in qkv.chunk(3, dim=2))
+    mask = None if padding is None else ~padding[:, None, None, :]
+    y = attention(q, k, v, mask).transpose(1, 2).flatten(2)
+    return F.linear(y, weights["out_proj.weight"], weights["out_proj.bias"])

@@ -1887,3 +1887,56 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     along_hat = hat * (g * hat).mean(dims, keepdim=True)
     grad_x = (g - g.mean(dims, keepdim=True) - along_hat) / (var + eps).sqrt()
     return in_one_buffer(grad_x), (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="backward: eps beside the root" says=["a large eps: grad_x: eps is added to the variance, under the root"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    mean, var = running_mean, running_var
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value per channel")
+        var, mean = torch.var_mean(x, dim=(0, 2, 3), correction=0)
+        running_mean = (1 - momentum) * running_mean + momentum * mean
+        running_var = (1 - momentum) * running_var + momentum * var * n / (n - 1)
+    hat = (x - mean.view(-1, 1, 1)) / (var.view(-1, 1, 1) + eps).sqrt()
+    return hat * weight.view(-1, 1, 1) + bias.view(-1, 1, 1), running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = var.sqrt() + eps
+    hat = (x - mean) / std
+    g = grad * weight.view(-1, 1, 1)
+    g = g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)
+    return g / std, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="the variance of the memory by the number of images" says=["n counts all values of a channel, those of every pixel, not the images alone"]
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    column = (1, -1, 1, 1)
+    if not training:
+        y = (x - running_mean.view(column)) / (running_var.view(column) + eps).sqrt()
+        return y * weight.view(column) + bias.view(column), running_mean, running_var
+    if x.numel() == x.shape[1]:
+        raise ValueError("one value")
+    n = len(x)
+    mean, var = x.mean((0, 2, 3)), x.var((0, 2, 3), correction=0)
+    y = (x - mean.view(column)) / (var.view(column) + eps).sqrt()
+    fresh = var * n / max(n - 1, 1)
+    return (
+        y * weight.view(column) + bias.view(column),
+        running_mean + momentum * (mean - running_mean),
+        running_var + momentum * (fresh - running_var),
+    )
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(-1, 1, 1)
+    g = g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)
+    return g / std, (grad * hat).sum(dims), grad.sum(dims)

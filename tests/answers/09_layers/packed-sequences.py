@@ -325,3 +325,10 @@ def packed_sequences(rnn, sequences):
     output, _ = rnn(packed)
     padded, lengths = nn.utils.rnn.pad_packed_sequence(output)
     return [row[:length] for row, length in zip(padded, lengths)]
+
+
+# %% wrong="the rectangle as the layer has it" says=["output 1, of length 3: the rectangle is (time, batch, features)"]
+def packed_sequences(rnn, sequences):
+    packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    output, lengths = nn.utils.rnn.pad_packed_sequence(rnn(packed)[0], batch_first=rnn.batch_first)
+    return [row[:length] for row, length in zip(output, lengths.tolist(), strict=True)]

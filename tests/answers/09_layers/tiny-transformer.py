@@ -1427,3 +1427,20 @@ def tiny_transformer(ids, weights, heads):
         hidden = F.gelu(norm(x, own["norm2.weight"]) @ own["linear1.weight"].t())
         x = x + hidden @ own["linear2.weight"].t()
     return norm(x, weights["encoder.norm.weight"]) @ weights["token.weight"].t()
+
+
+# %% wrong="all places for every piece" says=["place.weight has a row for each place of the longest piece: take the first T"]
+def tiny_transformer(ids, weights, heads):
+    x = weights["token.weight"][ids] + weights["place.weight"]
+    for n in range(sum("norm1" in name for name in weights)):
+        at = f"encoder.layers.{n}."
+        y = F.layer_norm(x, x.shape[-1:], weights[at + "norm1.weight"], eps=1e-5)
+        qkv = F.linear(y, weights[at + "self_attn.in_proj_weight"])
+        q, k, v = (part.unflatten(2, (heads, -1)).transpose(1, 2) for part in qkv.chunk(3, dim=2))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2)
+        x = x + F.linear(y, weights[at + "self_attn.out_proj.weight"])
+        y = F.layer_norm(x, x.shape[-1:], weights[at + "norm2.weight"], eps=1e-5)
+        y = F.gelu(F.linear(y, weights[at + "linear1.weight"]))
+        x = x + F.linear(y, weights[at + "linear2.weight"])
+    x = F.layer_norm(x, x.shape[-1:], weights["encoder.norm.weight"], eps=1e-5)
+    return x @ weights["token.weight"].t()

@@ -49,6 +49,9 @@ def with_reason(error: RuntimeError, try_attention, q, k, v, mask, causal) -> Ex
     if causal and strange:
         words = f"no dimension here is {strange[0]}: is a causal mask kept from an earlier call?"
         return AssertionError(f"raised RuntimeError: {told}; {words}")
+    if causal and mask is None and wide[-2] != wide[-1] and "size" in told:
+        words = f"T and S may differ: the causal mask is {wide[-2:]} here"
+        return AssertionError(f"raised RuntimeError: {told}; {words}")
     if "dtype" in told or "scalar type" in told:
         words = f"all floating tensors are {q.dtype} here: is one that you make, such as a mask?"
         return AssertionError(f"raised RuntimeError: {told}; {words}")

@@ -56,6 +56,9 @@ def backward_slips(grad, x, weight, eps, right):
     mean = g.mean((0, 2, 3), keepdim=True)
     wide = (x.var((0, 2, 3), keepdim=True) + eps).sqrt()
     other = (x - x.mean((0, 2, 3), keepdim=True)) / wide
+    rough = var.sqrt() + eps
+    outer = (x - x.mean((0, 2, 3), keepdim=True)) / rough
+    outside = (g - mean - outer * (g * outer).mean((0, 2, 3), keepdim=True)) / rough
     unbiased = (g - mean - other * (g * other).mean((0, 2, 3), keepdim=True)) / wide
     return {
         "mean and variance depend on x too: gradients flow through them": g / std,
@@ -65,6 +68,7 @@ def backward_slips(grad, x, weight, eps, right):
         "the batch was normalised by the variance divided by n, not n - 1": unbiased,
         "divide by the standard deviation, as the forward pass did": right * std,
         "eps is part of the hat as well": (g - mean - part) / std,
+        "eps is added to the variance, under the root": outside,
         "eps is missing everywhere, or a fixed 1e-5: it is an argument": (g - mean - part)
         / var.sqrt(),
         "the part along hat is hat times the mean of g hat; here x less its mean is not divided": (
@@ -124,6 +128,9 @@ def memory_slips(x, mean, var, training, momentum):
         slips[1][words] = torch.lerp(var, batch[1], momentum)
         words = "the running variance takes variances, not standard deviations"
         slips[1][words] = torch.lerp(var, x.var((0, 2, 3)).sqrt(), momentum)
+        words = "n counts all values of a channel, those of every pixel, not the images alone"
+        by_image = batch[1] * len(x) / max(len(x) - 1, 1)
+        slips[1][words] = torch.lerp(var, by_image, momentum)
     return slips
 
 

@@ -29,6 +29,7 @@ CELLS = {"rnn": torch.rnn_tanh_cell, "gru": torch.gru_cell, "lstm": torch.lstm_c
 
 
 RECURRENT = ("*rnn*", "*gru*", "*lstm*")
+TIME_FIRST = "the rectangle is (time, batch, features), unless it is asked for with batch_first"
 
 
 def check_rnn_by_hand_1(
@@ -217,7 +218,7 @@ def check_packed_sequences(
     longest = "the padding is still there: cut each output at its sequence's length"
     sort = longest if set(times) == {max(expected)} else sort
     if times == [min(n, len(right)) for n in expected]:
-        sort = "the rectangle is (time, batch, features), unless it is asked for with batch_first"
+        sort = TIME_FIRST
     if quiet and times == [n - 1 for n in expected]:
         sort = "a row of zeros is a word like any other, not padding"
     check_equal(times, expected, "the outputs' times", sort)
@@ -228,10 +229,12 @@ def check_packed_sequences(
     rows = nn.utils.rnn.pad_sequence(sequences, batch_first=rnn.batch_first)
     padded = rnn(rows)[0].detach()
     padded = padded if rnn.batch_first else padded.transpose(0, 1)
+    by_time = nn.utils.rnn.pad_sequence(right)
     joined = rnn(torch.cat(sequences))[0].detach().split([len(x) for x in sequences])
     for i, (y, truth) in enumerate(zip(found, right, strict=True)):
         slips = {"the layer read the padding: pack the sequences": padded[i, : len(truth)]}
         slips["each sequence starts from zeros, not from another's state"] = joined[i]
+        slips[TIME_FIRST] = by_time[i : i + 1, : len(truth)].flatten(0, 1)
         for j, other in enumerate(right):
             if i != j and other.shape == truth.shape:
                 slips[f"this belongs to sequence {j}, which is as long"] = other
