@@ -397,3 +397,23 @@ def two_layer_gradients(
     gz = (g @ w2.t()) * (h > 0)
     ones = torch.ones(batch, device=x.device)
     return loss, x.t() @ gz, ones @ gz, h.t() @ g, ones @ g
+
+
+# %% wrong="squeezes a batch of one" says=["one point: ", "was one of size 1 squeezed?"]
+def two_layer_gradients(
+    x: torch.Tensor,
+    target: torch.Tensor,
+    w1: torch.Tensor,
+    b1: torch.Tensor,
+    w2: torch.Tensor,
+    b2: torch.Tensor,
+) -> tuple[torch.Tensor, ...]:
+    h = (x @ w1 + b1).relu().squeeze()
+    scores = h @ w2 + b2
+    rows = torch.arange(len(x), device=x.device)
+    loss = (scores.logsumexp(-1) - scores.reshape(len(x), -1)[rows, target]).mean()
+    g = scores.softmax(-1)
+    g[rows, target] -= 1
+    g = g / len(x)
+    back = (g @ w2.T) * (h > 0)
+    return loss, x.T @ back, back.sum(0), h.T @ g, g.sum(0)

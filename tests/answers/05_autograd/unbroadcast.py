@@ -276,7 +276,7 @@ def unbroadcast(gradient: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
     return torch.as_tensor(total, dtype=gradient.dtype, device=gradient.device)
 
 
-# %% wrong="reshapes the sum over no dimension" says=["(nothing was broadcast; sum() over an empty list of dimensions is the sum over all)"]
+# %% wrong="reshapes the sum over no dimension" says=["(nothing was broadcast; too much was summed up: sum() over an empty list of dimensions is the sum over all, too)"]
 def unbroadcast(gradient: torch.Tensor, shape: tuple[int, ...]) -> torch.Tensor:
     extra = gradient.dim() - len(shape)
     dims = list(range(extra))

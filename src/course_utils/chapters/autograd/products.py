@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 import course_utils
-from course_utils.chapters.autograd.raised import said_in_words
+from course_utils.chapters.autograd.raised import ALL_SUMMED, said_in_words
 from course_utils.learner.calls import check_rules
 from course_utils.learner.cases import every_case
 from course_utils.learner.changes import forbid_changes
@@ -68,7 +68,7 @@ def check_sum(try_unbroadcast: Callable, gradient: Tensor, shape: tuple, because
         check_value(answer, truth, f"the gradient ({because})", slips, rtol=rtol, atol=1e-5)
     except AssertionError as error:
         all_summed = isinstance(answer, Tensor) and answer.numel() == 1 < truth.numel()
-        words = "; sum() over an empty list of dimensions is the sum over all" * all_summed
+        words = f"; {ALL_SUMMED}" * all_summed
         raise AssertionError(f"{error}{words}") from None
 
 

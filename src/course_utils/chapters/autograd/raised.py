@@ -7,13 +7,17 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 OTHER_DTYPE = "a tensor on the way has another dtype (the default?): give it the arguments' dtype"
+ALL_SUMMED = (
+    "too much was summed up: sum() over an empty list of dimensions is the sum over all, too"
+)
 # A pattern for the message, and what it means.
 MEANINGS = {
     "cannot reshape tensor of 0 elements": "with no element, a size given as -1 can't be told",
     "unsupported ScalarType BFloat16": "NumPy has no bfloat16",
     "to have the same dtype": OTHER_DTYPE,
     "expected scalar type": OTHER_DTYPE,
-    r"for input of size 1$": "sum() over an empty list of dimensions is the sum over all",
+    r"for input of size 1$": ALL_SUMMED,
+    "too many indices": "a tensor on the way has fewer dimensions: was one of size 1 squeezed?",
     "Dimension out of range": "there are fewer dimensions here: count them from the end",
 }
 
