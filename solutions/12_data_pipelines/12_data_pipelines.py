@@ -1881,9 +1881,9 @@ with every_case() as case:
             check_frames(try_tsn, seconds, rate, frames, segments)
     with case("up to 40 frames in up to 40 segments, the middle frames"):
         check_middles(try_tsn, 40)
-    with case("3000 frames in 1000 segments, and 2500"):
+    with case("2100 frames in 700 segments, and 1750"):
         check_likely(try_tsn)
-    with case("100 000 000 frames in 1000 segments, drawn once"):
+    with case("70 000 000 frames in 700 segments, drawn once"):
         check_long(try_tsn)
     with case("two calls with one generator"):
         check_drawn(try_twice)

@@ -393,7 +393,7 @@ def collate_boxes(items):
     }
 
 
-# %% wrong="images through float32" says=["beyond what float32 counts", "images"]
+# %% wrong="images through float32" says=["beyond what float32 counts", "int64 by name, with float32's digits"]
 def collate_boxes(items):
     items = [i for i in items if i is not None]
     if not items:
@@ -413,7 +413,7 @@ def collate_boxes(items):
     return {"images": out.to(images[0].dtype), "sizes": sizes, "boxes": bx, "mask": mask}
 
 
-# %% wrong="boxes through float32" says=["beyond what float32 counts", "boxes"]
+# %% wrong="boxes through float32" says=["beyond what float32 counts", "int64 by name, with float32's digits"]
 def collate_boxes(items):
     items = [i for i in items if i is not None]
     if not items:
@@ -558,7 +558,7 @@ def collate_boxes(items):
     return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}
 
 
-# %% wrong="float64 images by way of float32" says=["float64 images, half boxes", "images"]
+# %% wrong="float64 images by way of float32" says=["float64 images, half boxes", "float64 by name, with float32's digits"]
 def collate_boxes(items):
     items = [item for item in items if item is not None]
     if not items:

@@ -153,7 +153,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return Loader()
 
 
-# %% wrong="drops the short batch, one order for all epochs" says=["the items of epoch 0"]
+# %% wrong="drops the short batch, one order for all epochs" says=["the items of epoch 0", "the last batch may be short"]
 def resumable(dataset, batch_size, seed, num_workers=0):
     class Loader:
         def __init__(self):

@@ -282,7 +282,7 @@ def tsn_segments(seconds, rate, segments, generator=None):
     return chosen
 
 
-# %% wrong="a byte for a draw" says=["100 000 000 frames in 1000 segments", "the six parts of a segment"]
+# %% wrong="a byte for a draw" says=["70 000 000 frames in 700 segments", "the six parts of a segment"]
 def tsn_segments(seconds, rate, segments, generator=None):
     frames, chosen = max(1, round(seconds * rate)), []
     edges = [k * frames // segments for k in range(segments + 1)]
@@ -493,3 +493,23 @@ def tsn_segments(seconds, rate, segments, generator=None):
         else:
             chosen.append(int(torch.randint(begin, end, (), generator=generator)))
     return chosen
+
+
+# %% right="a generator that calls itself for the next segment"
+def tsn_segments(seconds, rate, segments, generator=None):
+    frames = round(seconds * rate) or 1
+    step, left = divmod(frames, segments)
+
+    def walk(k, begin, rest):
+        if k == segments:
+            return
+        rest += left
+        size = step + (rest >= segments)
+        inside = max(size, 1)
+        if generator is None:
+            yield begin + (inside - 1) // 2
+        else:
+            yield begin + torch.randint(inside, [], generator=generator).item()
+        yield from walk(k + 1, begin + size, rest % segments)
+
+    return list(walk(0, 0, 0))

@@ -92,20 +92,21 @@ def _why_raised(error: Exception, items: list, kept: list) -> str:
     return ""
 
 
-def _why_boxes(found, right: torch.Tensor) -> str:
-    fits = getattr(found, "shape", None) == right.shape and found.dtype == torch.float64
-    digits = fits and right.dtype == torch.float64 and same_values(found, right.float().double())
-    return (
-        "float64 by name, with float32's digits: a list of numbers becomes float32"
-        if digits
-        else ""
-    )
+def _why_digits(found, right: torch.Tensor) -> str:
+    """Whether a result has lost what float32 can't hold."""
+    if getattr(found, "shape", None) != right.shape or found.dtype != right.dtype:
+        return ""
+    by_float32 = same_values(found, right.float().to(right.dtype))
+    words = f"{right.dtype} by name, with float32's digits: compute in the dtype that came"
+    return words.removeprefix("torch.") if by_float32 else ""
 
 
 def _why_padding(found, kept: list, right: torch.Tensor) -> str:
     """What a batch of the right shape has in a wrong place."""
     if getattr(found, "shape", None) != right.shape or found.dtype != right.dtype:
         return ""
+    if digits := _why_digits(found, right):
+        return digits
     sizes = [image.shape[1:] for image, _ in kept]
     pairs = [*zip(found, (image for image, _ in kept), sizes, strict=True)]
     if all(same_values(padded[:, :h, :w], image) for padded, image, (h, w) in pairs):
@@ -161,7 +162,7 @@ def check_batch(collate_boxes, items, what):
     if getattr(boxes, "shape", None) == shape:
         behind = any(bool(row[len(b) :].any()) for row, (_, b) in zip(boxes, kept, strict=True))
         assert not behind, f"{what}: boxes: behind the boxes of an item come zeros"
-    why = _why_boxes(boxes, torch.stack(rows))
+    why = _why_digits(boxes, torch.stack(rows))
     check_close(boxes, torch.stack(rows), f"{what}: boxes", **exact, because=why)
     counts = torch.tensor([len(b) for _, b in kept])
     mask = torch.arange(most) < counts[:, None]

@@ -296,21 +296,20 @@ def check_stream(run, n, batch_size, seed, workers, epochs=3):
     per_epoch = -(-n // batch_size)
     whole = run(n, batch_size, seed, workers, epochs * per_epoch)
     check_equal(len(whole), epochs * per_epoch, f"batches in {epochs} epochs")
-    orders = []
+    orders, together = [], []
     for epoch in range(epochs):
         batches = whole[epoch * per_epoch : (epoch + 1) * per_epoch]
         orders.append([item for batch in batches for item in batch])
-        check_equal(sorted(orders[-1]), [*range(n)], f"the items of epoch {epoch}, sorted")
+        together.append({frozenset(batch) for batch in batches[:-1]})
+        why = "every item once: the last batch may be short, and is handed out as well"
+        check_equal(sorted(orders[-1]), [*range(n)], f"the items of epoch {epoch}, sorted", why)
         sizes = [len(batch) for batch in batches]
         full = [batch_size] * (n // batch_size) + [n % batch_size] * (n % batch_size > 0)
-        check_equal(sizes, full, f"the sizes of the batches of epoch {epoch}")
-    full = [
-        {frozenset(batch) for batch in whole[epoch * per_epoch : (epoch + 1) * per_epoch - 1]}
-        for epoch in range(epochs)
-    ]
+        why = "shuffle items, then cut: the short batch comes last" * (sorted(sizes)[::-1] == full)
+        check_equal(sizes, full, f"the sizes of the batches of epoch {epoch}", why)
     words = "each epoch has the order of the first: shuffle anew, from the seed and the epoch"
     assert any(order != orders[0] for order in orders), words
-    apart = any(batches != full[0] for batches in full)
+    apart = any(batches != together[0] for batches in together)
     assert apart or per_epoch == 1, (
         "the same items share a batch in each epoch: whole batches are shuffled, not items"
     )
