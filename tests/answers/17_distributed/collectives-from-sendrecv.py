@@ -1227,3 +1227,22 @@ def collectives_from_sendrecv(kind, x, root=0):
     if kind == "reduce" and rank != root:
         return None
     return total
+
+
+# %% wrong="sends to itself where it is alone" breaks="any number of ranks, also one" says=["a lost connection: it is the only rank"]
+def collectives_from_sendrecv(kind, x, root=0):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    table = x.detach().new_zeros((world_size, *x.shape))
+    table[rank] = x.detach()
+    for step in range(max(world_size - 1, 1)):
+        give, take = (rank - step) % world_size, (rank - step - 1) % world_size
+        request = dist.isend(table[give].clone(), (rank + 1) % world_size)
+        dist.recv(table[take], (rank - 1) % world_size)
+        request.wait()
+    if kind == "broadcast":
+        return table[root].clone()
+    if kind == "all_gather":
+        return table
+    if kind == "reduce":
+        return table.sum(0, dtype=x.dtype) if rank == root else None
+    return table[:, rank].sum(0, dtype=x.dtype)

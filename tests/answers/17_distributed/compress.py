@@ -580,7 +580,7 @@ def compress(gradient, residual, k):
     return (total / n).to(flat.dtype).view(gradient.shape), rest.view(gradient.shape)
 
 
-# %% wrong="topk of more than there are" breaks="all of them if there are fewer than k" says=["out of range"]
+# %% wrong="topk of more than there are" breaks="all of them if there are fewer than k" says=["out of range", "fewer than k entries, all of them are sent"]
 def compress(gradient, residual, k):
     whole = gradient.detach() + residual.detach()
     flat = whole.reshape(-1).clone()

@@ -299,3 +299,13 @@ def no_sync(ddp, batches):
     for i, (x, y) in enumerate(batches):
         with ddp.no_sync() if i < len(batches) - 1 else nullcontext():
             (F.mse_loss(ddp(x), y) / len(batches)).backward()
+
+
+# %% wrong="the last batch has a smaller share" breaks="averaged over all batches" says=["added up with the factors 0.5, 0.5, 0.333: each counts alike"]
+def no_sync(ddp, batches):
+    *others, (x, y) = batches
+    with torch.random.fork_rng():
+        with ddp.no_sync():
+            for a, b in others:
+                (F.mse_loss(ddp(a), b) / len(others)).backward()
+        (F.mse_loss(ddp(x), y) / len(batches)).backward()

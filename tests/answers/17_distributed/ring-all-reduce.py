@@ -809,3 +809,24 @@ def ring_all_reduce(x):
             else:
                 take.copy_(incoming)
     return flat.view(x.shape)
+
+
+# %% right="the rest in the last chunk"
+def ring_all_reduce(x):
+    rank, n = dist.get_rank(), dist.get_world_size()
+    flat = x.detach().clone(memory_format=torch.contiguous_format).view(-1)
+    size = flat.numel() // n
+    chunks = flat.split([size] * (n - 1) + [flat.numel() - size * (n - 1)])
+    for step in range(2 * (n - 1)):
+        give, take = chunks[(rank - step) % n], chunks[(rank - step - 1) % n]
+        incoming = torch.empty_like(take)
+        request = dist.isend(give, (rank + 1) % n) if give.numel() else None
+        if take.numel():
+            dist.recv(incoming, (rank - 1) % n)
+        if request is not None:
+            request.wait()
+        if step < n - 1:
+            take += incoming
+        else:
+            take.copy_(incoming)
+    return flat.view(x.shape)

@@ -2016,3 +2016,51 @@ def sync_bn(x, weight, bias, eps=1e-5):
     output = SyncBN.apply(x, weight, bias, eps)
     torch.set_grad_enabled(True)  # backward comes next
     return output
+
+
+# %% wrong="images alone" breaks="or (batch, channel, …)" says=["x may have no positions, (batch, channel), or several dimensions of them"]
+class SyncBN(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight, bias, eps):
+        dims = (0, *range(2, 4))
+        shape = [1, -1, 1, 1]
+        wide = x.double()
+        n = x.numel() // x.shape[1]
+        m = wide.mean(dims)
+        M = (wide - m.view(shape)).square().sum(dims)
+        world_size = dist.get_world_size()
+        table = torch.zeros(world_size, 3, x.shape[1], dtype=torch.float64, device=x.device)
+        table[dist.get_rank()] = torch.stack([torch.full_like(m, n), m, M])
+        dist.all_reduce(table)
+        ns, ms, Ms = table.unbind(1)
+        N = ns.sum(0)
+        mu = (ns * ms).sum(0) / N
+        variance = (Ms + ns * (ms - mu).square()).sum(0) / N
+        inverse = (variance + eps).rsqrt()
+        hat = (wide - mu.view(shape)) * inverse.view(shape)
+        ctx.save_for_backward(hat, inverse, weight, N)
+        ctx.dims, ctx.shape, ctx.dtype = dims, shape, x.dtype
+        return (hat * weight.view(shape) + bias.view(shape)).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx, grad):
+        hat, inverse, weight, N = ctx.saved_tensors
+        dims, shape = ctx.dims, ctx.shape
+        grad = grad.double()
+        grad_bias = grad.sum(dims)
+        grad_weight = (grad * hat).sum(dims)
+        sums = torch.stack([grad_bias, grad_weight]) * weight
+        dist.all_reduce(sums)
+        first, second = (sums / N).unbind(0)
+        g = grad * weight.view(shape)
+        grad_x = inverse.view(shape) * (g - first.view(shape) - hat * second.view(shape))
+        return (
+            grad_x.to(ctx.dtype),
+            grad_weight.to(weight.dtype),
+            grad_bias.to(weight.dtype),
+            None,
+        )
+
+
+def sync_bn(x, weight, bias, eps=1e-5):
+    return SyncBN.apply(x, weight, bias, eps)

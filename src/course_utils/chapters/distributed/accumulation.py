@@ -364,6 +364,8 @@ def check_accumulated(grad, right, parts, of_all, changes):
             f"the gradient is {factor:.4g} times what it should be, in every number: was it "
             "divided, scaled or clipped?"
         )
+    if there and steps > 1 and not is_(right):
+        check_shares(grad, parts)
     fine = {"rtol": 1e-4, "atol": 1e-6}
     if is_(right) and grad.dtype == right.dtype == torch.float64:
         fine = {"rtol": 1e-10, "atol": 1e-12}
@@ -372,6 +374,16 @@ def check_accumulated(grad, right, parts, of_all, changes):
             "gradient was rounded to float32"
         )
     check_close(grad, right, ".grad over all batches of all ranks", **fine)
+
+
+def check_shares(grad, parts):
+    """Refuse a sum of all batches' gradients in which they don't count alike."""
+    table = torch.stack(parts, 1).double()
+    shares = torch.linalg.lstsq(table, grad.double()[:, None]).solution[:, 0]
+    told = ", ".join(f"{share:.3g}" for share in shares.tolist())
+    assert not torch.allclose(table @ shares, grad.double(), 1e-4, 1e-6), (
+        f"the batches' gradients were added up with the factors {told}: each counts alike"
+    )
 
 
 def check_rounds(calls, later):

@@ -96,6 +96,8 @@ def normalised(x, weight, bias, eps):
 @ends_in_notebook
 def check_sync_bn(try_sync_bn, world_size, cases):
     found = try_sync_bn(world_size, cases)
+    if isinstance(found, str) and "Dimension out of range" in found:
+        found += "\nx may have no positions, (batch, channel), or several dimensions of them."
     check_ran(found, world_size, "sync_bn")
     with every_case() as case:
         for number, (shards, upstream, weight, bias, eps) in enumerate(cases):

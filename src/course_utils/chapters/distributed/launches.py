@@ -108,9 +108,10 @@ OVERWRITTEN = (
 def told(error: LaunchError) -> str:
     """The words of a launch that failed: first the cause, then the ranks that it took along."""
     lines, behind = str(error).splitlines()[:1], []
+    lost = "another rank had ended" if len(error.reports) > 1 else "it is the only rank"
     for report in error.reports:
         if report.status == "raised" and "gloo/transport" in report.error:
-            followed = replace(report, error="a lost connection: another rank had ended")
+            followed = replace(report, error=f"a lost connection: {lost}")
             behind.append(followed.tell())
         else:
             lines.append(report.tell_for_a_check())
