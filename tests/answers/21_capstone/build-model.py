@@ -1208,3 +1208,41 @@ def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
         nn.SiLU(),
         last,
     )
+
+
+# %% right="pools, depthwise kernels and no norm"
+import math
+
+import torch
+import torch.nn as nn
+
+
+class Linear(nn.Module):
+    """Each cell's channels by a matrix."""
+
+    def __init__(self, before: int, after: int) -> None:
+        super().__init__()
+        self.matrix = nn.Linear(before, after)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.matrix(x.movedim(1, -1)).movedim(-1, 1)
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    layers = [nn.Conv2d(3, width, 5, padding=2), nn.Tanh()]
+    c = width
+    for _ in range(3):
+        layers += [
+            nn.AvgPool2d(2),
+            nn.Conv2d(c, c, 3, padding=1, groups=c),
+            Linear(c, 2 * c),
+            nn.SiLU(),
+        ]
+        c = 2 * c
+    for _ in range(2):
+        layers += [nn.Conv2d(c, c, 5, padding=2, groups=c), Linear(c, c), nn.SiLU()]
+    head = Linear(c, 8)
+    with torch.no_grad():
+        head.matrix.weight[0].zero_()
+        head.matrix.bias[0] = math.log(prior / (1 - prior))
+    return nn.Sequential(*layers, head)

@@ -1554,3 +1554,91 @@ def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
         box = [left * width, top * height, right * width, bottom * height]
         shapes.append({"shape": SHAPES[int(label)], "confidence": sure, "box": box})
     return shapes
+
+
+# %% wrong="shrinks a large photograph itself" breaks="The image stays as it is" says=["the image was changed: it had (900, 700) pixels"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    width, height = image.size
+    image.thumbnail((256, 256))  # large photographs take long to prepare
+    first = next(model.parameters())
+    x = prepare(image)[None].to(device=first.device, dtype=first.dtype)
+    modes = [(part, part.training) for part in model.modules()]
+    model.eval()
+    try:
+        with torch.no_grad():
+            output = model(x)
+    finally:
+        for part, mode in modes:
+            part.training = mode
+    shapes = []
+    for sure, label, left, top, right, bottom in decode(output)[0].tolist():
+        box = [left * width, top * height, right * width, bottom * height]
+        shapes.append({"shape": SHAPES[int(label)], "confidence": sure, "box": box})
+    return shapes
+
+
+# %% wrong="transparent pixels become white" breaks="exactly the pixels that `shapefinder.folder.prepare` makes" says=["mode RGBA: the model's pixels are not those of training"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    width, height = image.size
+    if image.mode == "RGBA":  # on white
+        white = Image.new("RGB", image.size, "white")
+        white.paste(image, mask=image.getchannel("A"))
+        image = white
+    first = next(model.parameters())
+    modes = [(part, part.training) for part in model.modules()]
+    try:
+        model.eval()
+        with torch.no_grad():
+            output = model(prepare(image)[None].to(first.device, first.dtype))
+    finally:
+        for part, mode in modes:
+            part.training = mode
+    shapes = []
+    for sure, label, left, top, right, bottom in decode(output)[0].tolist():
+        box = [left * width, top * height, right * width, bottom * height]
+        shapes.append({"shape": SHAPES[int(label)], "confidence": sure, "box": box})
+    return shapes
+
+
+# %% wrong="decodes JPEG files smaller" breaks="The image stays as it is" says=["a JPEG file came smaller"]
+import torch
+import torch.nn as nn
+from PIL import Image
+from shapefinder import SHAPES
+from shapefinder.folder import prepare
+from shapefinder.grid import decode
+
+
+def find_shapes(model: nn.Module, image: Image.Image) -> list[dict]:
+    width, height = image.size
+    image.draft("RGB", (128, 128))  # JPEG files are decoded smaller, and faster
+    first = next(model.parameters())
+    modes = [(part, part.training) for part in model.modules()]
+    try:
+        model.eval()
+        with torch.no_grad():
+            output = model(prepare(image)[None].to(first.device, first.dtype))
+    finally:
+        for part, mode in modes:
+            part.training = mode
+    shapes = []
+    for sure, label, left, top, right, bottom in decode(output)[0].tolist():
+        box = [left * width, top * height, right * width, bottom * height]
+        shapes.append({"shape": SHAPES[int(label)], "confidence": sure, "box": box})
+    return shapes

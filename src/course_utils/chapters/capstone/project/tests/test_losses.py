@@ -234,14 +234,17 @@ def test_an_image_without_an_object_beside_another():
 
 
 def test_the_gradient():
-    output = torch.zeros(1, 8, 2, 2, requires_grad=True)
+    output = torch.full((1, 8, 2, 2), 0.4, requires_grad=True)  # at 0 |x| has two slopes
     result = losses(output, ONE)
     assert result.requires_grad, "the losses have no graph: were they made of plain numbers?"
     result.sum().backward()
     there, kind, box = output.grad[0, 0], output.grad[0, 1:4], output.grad[0, 4:]
-    close(there, torch.tensor([[0.5, -0.5], [0.5, 0.5]]), "the gradient of the object's numbers")
+    sure = 1 / (1 + math.exp(-0.4))
+    right = torch.tensor([[sure, sure - 1], [sure, sure]])
+    close(there, right, "the gradient of the object's numbers")
     close(kind[:, 0, 1], torch.tensor([-2.0, 1, 1]) / 3, "the gradient of the class's numbers")
-    close(box[:, 0, 1].abs(), torch.tensor([0, 0.25, 0, 0.25]), "the gradient of the box's numbers")
+    right = sure * (1 - sure) * torch.tensor([1.0, 1, 1, -1])
+    close(box[:, 0, 1], right, "the gradient of the box's numbers")
     assert not output.grad[0, 1:, 1].any(), "class and box of an empty cell have a gradient"
     old = output.grad.clone()
     losses(output, ONE)

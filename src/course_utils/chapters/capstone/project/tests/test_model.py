@@ -123,12 +123,6 @@ def test_the_width_counts():
 
 def test_the_numbers_are_raw():
     output = shaken(build())(images(4, 64, 64))
-    for channel in range(8):
-        low, high = output[:, channel].min().item(), output[:, channel].max().item()
-        assert low < 0 or high > 1, (
-            f"number {channel} lies from {low:.2g} to {high:.2g}: the last layer's numbers are "
-            "raw, without an activation behind them"
-        )
     assert (output < 0).any(), "no number is negative: is there an activation behind the last?"
     lowest = torch.stack([shaken(build(), n)(images(2, 64, 64)).amin((0, 2, 3)) for n in range(8)])
     for channel, low in enumerate(lowest.amin(0).tolist()):

@@ -14,7 +14,10 @@ from shapefinder.predict import find_shapes
 def an_image(mode="RGB", size=(100, 60)):
     ramp = Image.linear_gradient("L").resize(size)
     picture = Image.merge("RGB", [ramp, ramp.rotate(90).resize(size), Image.new("L", size, 40)])
-    return picture.convert(mode)
+    picture = picture.convert(mode)
+    if mode == "RGBA":
+        picture.putalpha(ramp)  # transparent in places
+    return picture
 
 
 class Notes(list):
@@ -112,31 +115,33 @@ def find(model, image):
 def test_the_model_gets_what_it_was_trained_on():
     for mode in ("RGB", "L", "RGBA", "P", "CMYK"):
         model, image = Fixed(), an_image(mode)
+        right = prepare(image)[None]
         find(model, image)
-        x, right = model.got[0], prepare(image)[None]
+        x = model.got[0]
         assert x.shape == right.shape, f"{mode}: the model got {tuple(x.shape)}"
         close(x, right, f"mode {mode}: the model's pixels are not those of training", 0, 1e-6)
     for size in ((1, 1), (1, 300), (900, 2)):
         model, image = Fixed(), an_image(size=size)
+        right = prepare(image)[None]
         try:
             find(model, image)
         except (ValueError, ZeroDivisionError) as error:
             raise AssertionError(
                 f"an image of {size} pixels is an image as well: {error}"
             ) from None
-        close(model.got[0], prepare(image)[None], f"an image of {size} pixels", 0, 1e-6)
+        close(model.got[0], right, f"an image of {size} pixels", 0, 1e-6)
 
 
 def test_an_image_that_was_taken_sideways():
     file, exif = io.BytesIO(), Image.Exif()
     exif[0x0112] = 6  # the camera was turned, and viewers turn the picture
-    an_image().save(file, "JPEG", exif=exif)
-    image = Image.open(file)
-    model = Fixed((2, 5, 0, 0.9))
+    an_image(size=(1000, 600)).save(file, "JPEG", exif=exif)
+    right, image, model = prepare(Image.open(file))[None], Image.open(file), Fixed((2, 5, 0, 0.9))
     (found,) = find(model, image)
+    assert image.size == (1000, 600), "the image was changed: a JPEG file came smaller"
     why = "the file says that the camera was turned, and training doesn't look at that"
-    close(model.got[0], prepare(image)[None], f"{why}: the model's pixels", 0, 1e-6)
-    assert found["box"][2] > 60, f"{why}: the box is in pixels of `image`, 100 wide and 60 high"
+    close(model.got[0], right, f"{why}: the model's pixels", 0, 1e-6)
+    assert found["box"][2] > 600, f"{why}: the box is in pixels of `image`, 1000 wide and 600 high"
 
 
 def test_names():
@@ -308,7 +313,7 @@ def test_other_weights():
 
 
 def test_the_image_stays():
-    image = an_image("RGBA")
-    before = image.copy()
-    find(Fixed((3, 3, 1, 0.9)), image)
-    assert image == before, "the image was changed"
+    for image in (an_image("RGBA"), an_image(size=(900, 700))):
+        before = image.copy()
+        find(Fixed((3, 3, 1, 0.9)), image)
+        assert image == before, f"the image was changed: it had {before.size} pixels"
