@@ -1057,7 +1057,7 @@ examples = {
     "of ten elements, with gaps between the windows": (line[:10], 2, 4),
     "of seven elements, in torch.float64": (line[:7].double(), 3, 1),
     "of six elements, in torch.bfloat16": (line[:6].bfloat16(), 4, 1),
-    "a view with stride 3, windows side by side": (line[1::3], 2, 2),
+    "a view with stride 3, windows side by side and a rest": (line[1::3], 4, 4),
     "of five elements, all of them one window": (line[2:7], 5, 2),
     "of four elements, windows of one": (line[:4], 1, 3),
     "an expanded element": (line[4].expand(6), 3, 2),

@@ -99,7 +99,7 @@ def sliding_windows(x, k, step=1):
     return torch.from_numpy(make(x.numpy(), (count, k), (step * own, own)))
 
 
-# %% wrong="windows side by side are cut from a copy" says=["1 of 16 cases fail", "windows side by side: a copy was made"]
+# %% wrong="windows side by side are cut from a copy" says=["1 of 16 cases fail", "windows side by side and a rest: a copy was made"]
 def sliding_windows(x, k, step=1):
     if step == k:
         return x[: len(x) // k * k].contiguous().view(-1, k)
@@ -140,3 +140,10 @@ def sliding_windows(x: torch.Tensor, k: int, step: int = 1) -> torch.Tensor:
     (stride,) = x.stride()
     note = (x.storage_offset(), (len(starts), k), (step * stride, stride))
     return torch.empty(0, dtype=x.dtype, device=x.device).set_(x.untyped_storage(), *note)
+
+
+# %% wrong="cuts where windows lie side by side, though there is a rest" breaks="A last window that would not be full is left out" says=["windows side by side and a rest"]
+def sliding_windows(x: torch.Tensor, k: int, step: int = 1) -> torch.Tensor:
+    if step == k:
+        return x.view(-1, k)
+    return x.unfold(0, k, step)
