@@ -117,7 +117,7 @@ except RuntimeError as error:
 # ### Exercise 3.1 — What shape comes out? ★ · 4 min · 2 points · core
 #
 # Without running it: what shape has each result? Write a tuple such as `(4, 5)`; `(4,)`, with its
-# comma, for one dimension; `()` for none; or the word `"error"`.
+# comma, for one dimension; `()` for none; or the word `"error"`. A list counts like a tuple.
 
 # %% nbgrader={"grade_id": "product-shapes", "solution": true}
 product_shapes = {
@@ -819,7 +819,8 @@ def check_slope(case, x, name):
         where, loose = "it, where x is not 0,", 1e-6 if x.dtype == torch.float64 else 1e-3
         value, right = bilinear_pooling(x).to(x), slow_bilinear(x)
         same = value.shape == right.shape and torch.allclose(value, right, atol=1e-5)
-        because = "is a step detached?" if same else "and the result is wrong, too"
+        because = "is a step detached, or more than 1e-12 added?"
+        because = because if same else "and the result is wrong, too"
         check_close(slope[there], expected[there], where, atol=loose, because=because)
 
 
@@ -1023,6 +1024,7 @@ def check_puzzle(case, name: str, *inputs: tuple) -> None:
                 result, names, changed, counts = try_puzzle(name, *args)
             except RuntimeError as error:
                 hint = ": a comparison is boolean, * 1 makes it a number" * ("Bool" in str(error))
+                hint += ": what you divide by, an entry or n, may be 0" * ("ZeroDiv" in str(error))
                 raise AssertionError(f"of {given}: {type(error).__name__}: {error}{hint}") from None
             assert changed is not None, (
                 f"it is {names[0]}: is there an answer yet? write a function"

@@ -371,3 +371,19 @@ def bilinear_pooling(x: torch.Tensor) -> torch.Tensor:
     gram = flat @ flat.mT / flat.shape[2]
     root = (gram.sign() * (gram.abs() + 1e-12).sqrt()).flatten(1)
     return root / root.norm().clamp_min(1e-12)
+
+
+# %% wrong="normalised before it is flattened, by the default dim" says=["each column of a matrix has a length of its own: flatten first"]
+def bilinear_pooling(x):
+    flat = x.flatten(2)
+    gram = flat @ flat.mT / flat.shape[2]
+    root = gram.sign() * (gram.abs() + 1e-12).sqrt()
+    return F.normalize(root).flatten(1)
+
+
+# %% wrong="1e-6 below the root" says=["is a step detached, or more than 1e-12 added?"]
+def bilinear_pooling(x):
+    flat = x.flatten(2)
+    gram = flat @ flat.mT / flat.shape[2]
+    root = gram.sign() * (gram.abs() + 1e-6).sqrt()
+    return F.normalize(root.flatten(1), dim=1)

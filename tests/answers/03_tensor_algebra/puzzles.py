@@ -1262,3 +1262,28 @@ puzzles = {
         ((steps(x)[:, None] == puzzles["running sum"](keep * 1) - 1) & keep) * 1 @ x
     ),
 }
+
+
+# %% wrong="ones by dividing by itself" says=["what you divide by, an entry or n, may be 0"]
+puzzles = {
+    "total": lambda x: x @ (x // x),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: (torch.arange(len(x))[:, None] >= torch.arange(len(x))) * 1 @ x,
+    "differences": lambda x: (
+        x - (torch.arange(len(x))[:, None] == torch.arange(len(x)) + 1) * 1 @ x
+    ),
+    "reverse": lambda x: (
+        (torch.arange(len(x))[:, None] + torch.arange(len(x)) == len(x) - 1) * 1 @ x
+    ),
+    "roll": lambda x, k: (
+        ((torch.arange(len(x))[:, None] - k) % len(x) == torch.arange(len(x))) * 1 @ x
+    ),
+    "pad to": lambda x, n: (torch.arange(n)[:, None] == torch.arange(len(x))) * 1 @ x,
+    "linspace": lambda a, b, n: a + (b - a) * torch.arange(n) // (n - 1),
+    "bucketize": lambda x, bounds: (bounds <= x[:, None]) * 1 @ (bounds * 0 + 1),
+    "histogram": lambda x, n: (torch.arange(n)[:, None] == x) * 1 @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: (torch.arange(n)[:, None] == s) * 1 @ x,
+    "compress": lambda x, keep: (
+        ((torch.arange(len(x))[:, None] == puzzles["running sum"](keep * 1) - 1) & keep) * 1 @ x
+    ),
+}

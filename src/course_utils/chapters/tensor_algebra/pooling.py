@@ -47,6 +47,9 @@ def slip_of_pooling(result, x: torch.Tensor, because: str) -> str:
         "each row of a matrix has a length of its own: flatten first": F.normalize(
             rooted, dim=2
         ).flatten(1),
+        "each column of a matrix has a length of its own: flatten first": F.normalize(
+            rooted, dim=1
+        ).flatten(1),
         "divided by the sum of the absolute values, which is not the length": F.normalize(row, p=1),
         "first the root, then the length": first.sign() * (first.abs() + 1e-12).sqrt(),
         "the channels' means were taken away: nobody asked for that": finished(centred),
