@@ -168,9 +168,9 @@ check_close(errors, torch.zeros(3), "errors")
 # | `c` | `(2, 3)` |
 # | `d` | `(2,)` |
 #
-# For each expression write the shape of the result in place of `None`, as a tuple, or the word
-# `"error"` if PyTorch refuses. `c.mean()` averages all elements; `c.mean(dim=0)` averages along
-# dimension 0 only. Example: for `a + a` you would write `(3,)`; the comma is what makes it a tuple.
+# For each expression write the shape of the result in place of `None`, as a tuple (a list will do), or
+# the word `"error"` if PyTorch refuses. `c.mean()` averages all elements; `c.mean(dim=0)` averages
+# along dimension 0 only. Example: for `a + a` you would write `(3,)`; the comma makes it a tuple.
 #
 # Do it in your head. Run your cell, then the check cell below it. Correct and run both as often as you
 # like; only the last answer counts. Keep the quotes of `"error"`. The comment `YOUR CODE HERE` marks
