@@ -1279,8 +1279,8 @@ print("alpha is w / (H W):", torch.allclose(alpha * 6 * 11, shape_net.fc.weight[
 # - Return the map, of shape (h, w), without a graph, divided by its largest value. If nothing in
 #   the image speaks for the class, the map is all zeros. It must not become NaN.
 # - Use the score itself, not its softmax.
-# - You are asked for a map only with autograd on, where the maps need a gradient and nothing later
-#   writes to them.
+# - You are asked for a map only with autograd on, where the maps need a gradient, whether the image
+#   does or not, and nothing later writes to them.
 #
 # Leave things as they were, even if the model raises:
 #

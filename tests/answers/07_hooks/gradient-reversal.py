@@ -888,3 +888,23 @@ class Reversal(torch.autograd.Function):
     @staticmethod
     def jvp(ctx, t, _):
         return -ctx.strength * t
+
+
+# %% wrong="y always needs a gradient" says=["x needs no gradient, and y does"]
+def gradient_reversal(x, strength):
+    y = x.view_as(x)
+    if torch.is_grad_enabled():
+        y.requires_grad_()
+        y.register_hook(lambda grad: -strength * grad)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return -ctx.strength * grad_output, None

@@ -39,6 +39,8 @@ def run_reversal(
     if not isinstance(y, Tensor) or not grad:
         graph = "under no_grad y has a graph: the values alone are asked for, whatever the mode"
         assert grad is None or getattr(y, "grad_fn", None) is None, graph
+        needs = grad is None and getattr(y, "requires_grad", False)
+        assert not needs, "x needs no gradient, and y does: the values alone are asked for"
         return y, None
     loss = (y + weight * x if weight != 1 else y + x).square().sum() / 2
     gradient = None
