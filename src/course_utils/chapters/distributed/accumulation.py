@@ -380,7 +380,7 @@ def check_shares(grad, parts):
     """Refuse a sum of all batches' gradients in which they don't count alike."""
     table = torch.stack(parts, 1).double()
     shares = torch.linalg.lstsq(table, grad.double()[:, None]).solution[:, 0]
-    told = ", ".join(f"{share:.3g}" for share in shares.tolist())
+    told = ", ".join(f"{round(share, 3):g}" for share in shares.tolist())
     assert not torch.allclose(table @ shares, grad.double(), 1e-4, 1e-6), (
         f"the batches' gradients were added up with the factors {told}: each counts alike"
     )
