@@ -212,7 +212,7 @@ def batch_and_rate(rate: float, batch: int, curvature: float, noise: float) -> f
     return rate**2 * noise**2 / batch / (1 - factor)
 
 
-# %% wrong="a factor that seems to be 1" says=["batch_and_rate(1e-17, 2, 0.5, 1.0): it is inf: 1 - (1 - rate · c)² takes nearly equal"]
+# %% wrong="a factor that seems to be 1" says=["batch_and_rate(1e-100, 2, 0.5, 1.0): it is inf: 1 - (1 - rate · c)² takes nearly equal"]
 def batch_and_rate(rate: float, batch: int, curvature: float, noise: float) -> float:
     if abs(1 - rate * curvature) >= 1:
         return float("inf")
@@ -237,3 +237,14 @@ def batch_and_rate(rate, batch, curvature, noise):
         return math.inf
     shrinks = -math.expm1(2 * math.log1p(-x)) if x < 0.5 else 1 - (1 - x) ** 2
     return rate * rate * noise**2 / batch / shrinks
+
+
+# %% wrong="twenty-eight digits" breaks="however small the rate is" says=["1 of 12 cases fail", "batch_and_rate(1e-100, 2, 0.5, 1.0): it is inf: 1 - (1 - rate · c)² takes nearly equal"]
+def batch_and_rate(rate, batch, curvature, noise):
+    from decimal import Decimal
+
+    rate, curvature, noise = Decimal(rate), Decimal(curvature), Decimal(noise)
+    factor = (1 - rate * curvature) ** 2
+    if factor >= 1:
+        return float("inf")
+    return float(rate**2 * noise**2 / batch / (1 - factor))

@@ -701,3 +701,19 @@ def muon_and_friends(
     rows, columns = p.shape
     scale = max(1, rows // columns) ** 0.5
     return p * (1 - lr * weight_decay) - lr * scale * X, buffer
+
+
+# %% right="cube and fifth power one after the other, in bfloat16"
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    def rounds(x, k):
+        if k == 0:
+            return x
+        cube = x @ (x.T @ x)
+        fifth = cube @ (x.T @ x)
+        return rounds(3.4445 * x - 4.7750 * cube + 2.0315 * fifth, k - 1)
+
+    mean = grad.mul(1 - momentum).add(buffer, alpha=momentum)
+    ahead = grad.mul(1 - momentum).add(mean, alpha=momentum) if nesterov else mean
+    whole = rounds((ahead / ahead.square().sum().sqrt().clamp(min=1e-7)).bfloat16(), 5)
+    stretch = max(1.0, p.size(0) / p.size(1)) ** 0.5
+    return (1 - lr * weight_decay) * p - lr * stretch * whole.to(p.dtype), mean

@@ -17,6 +17,8 @@ def check_muon(answer, case_of, slips=None, **options):
     """Compare a step with the expected p; the first entry names a slip."""
     options = {"lr": 0.1, **options}
     dtype: Any = options.pop("dtype", torch.float64)
+    # In bfloat16, whatever the order of the products, the rounds err by less than this.
+    loose = options.pop("loose", 0.0045)
     p, grad, buffer, right, mean = (torch.tensor(v, dtype=dtype).to(device) for v in case_of)
     with forbid_changes(p, grad, buffer):
         new, kept = pair_of(answer(p, grad, buffer, **options), "muon_and_friends")
@@ -30,7 +32,7 @@ def check_muon(answer, case_of, slips=None, **options):
     known = slips or {}
     if not any(abs(number - got) <= 0.001 for number in known if number != "nan"):
         known = {**known, got: slip_of(new, p, grad, buffer, **options)}
-    told(got, first, "p[0, 0]", known, atol=0.004, near=0.001)
+    told(got, first, "p[0, 0]", known, atol=loose, near=0.001)
     words = known.get(got, "")
     check_close(new, right, "the new p", atol=0.01, rtol=0, because=words.strip("."))
     _, summed, _ = muon_with(A_SUM, p, grad, buffer, **options)
@@ -194,7 +196,7 @@ MUON_CASES = {  # p, grad, buffer, the new p, the new buffer; slips by p[0, 0]; 
             [[0.15, 0], [0, 0.2]],
         ),
         {},
-        {},
+        {"loose": 0.01},
     ),
     "a tall matrix": (
         (
