@@ -749,7 +749,7 @@ def build_model(width=16, prior=0.05):
     return Net(nn.Sequential(*layers, last))
 
 
-# %% wrong="a ReLU behind the class numbers" says=["none of the eight"]
+# %% wrong="a ReLU behind the class numbers" says=["without an activation behind the last layer"]
 import torch
 import torch.nn as nn
 
