@@ -1749,8 +1749,8 @@ print(f"stage 3, 5 samples at a time: {seconds_per_sample('stage 3', 5, job):.4f
 # Write `plan(job)`, which chooses the fastest layout that a budget has room for. `job` is a dict as above:
 # `parameters` ($P$), `largest` ($L$), `sample` (bytes of one sample's activations), `batch` (the most samples
 # that a rank may take at a time), `world_size` ($W$), `budget` (bytes of one rank), all of them `int`s of at
-# most 15 digits, and what `seconds_per_sample` needs. It stays as it is. Return `(layout, samples)`, a
-# string and an `int`:
+# most 15 digits (`batch` of at most 6), and what `seconds_per_sample` needs. It stays as it is. Return
+# `(layout, samples)`, a string and an `int`:
 #
 # - of all layouts, and all whole numbers of samples from 1 to `batch` that fit into the budget (exactly full
 #   fits), those with the fewest seconds a sample;
@@ -1841,7 +1841,7 @@ with every_case() as case:
         known = {("stage 3", 1): "a shard is rounded up, so it doesn't fit"}
         check_case(None, known, world_size=7, budget=4_787)
     with case("two layouts with the same seconds"):
-        known = {("stage 2", 2): "of equals, take the upper one"}
+        known = {("stage 2", 2): "of equals, take the upper one, also if it is exactly full"}
         check_case(("stage 1", 2), known, budget=17_000, sample=3_500, largest=1_000)
     with case("a byte less: stage 1 has room for one sample"):
         known = {("stage 1", 2): fits}

@@ -443,3 +443,16 @@ def plan(job):
         if samples >= 1:
             fits.append((layout, samples))
     return min(fits, key=lambda one: seconds_per_sample(*one, job), default=None)
+
+
+# %% wrong="two rounded quotients" says=["take the upper one, also if it is exactly full"]
+def plan(job):
+    P, S = job["parameters"], -(-job["parameters"] // job["world_size"])
+    need = {"DDP": 16 * P, "stage 1": 8 * P + 8 * S, "stage 2": 4 * P + 12 * S}
+    need["stage 3"] = 16 * S + 8 * job["largest"]
+    fits = []
+    for layout, used in need.items():
+        room = int(job["budget"] / job["sample"] - used / job["sample"])
+        if room >= 1:
+            fits.append((layout, min(room, job["batch"])))
+    return min(fits, key=lambda one: seconds_per_sample(*one, job), default=None)
