@@ -86,6 +86,23 @@ predict_dtype = {
     "whole.sum() / 4": (torch.float32, ()),
 }
 
+# %% wrong="the smaller shape, and a number of shape (1,)" breaks="A number without dimensions has the shape `()`" says=["2 of 12 predictions differ", "whole * half is not (torch.float16, (2,)): the dtype is right, the shape isn't", "whole.sum() / 4 is not (torch.float32, (1,)): the dtype is right, the shape isn't"]
+predict_dtype = {
+    "small + 100": (torch.uint8, (2,)),
+    "small + 1.5": (torch.float32, (2,)),
+    "small / 2": (torch.float32, (2,)),
+    "whole // 2": (torch.int64, (2, 2)),
+    "small * signed": (torch.int16, (2,)),
+    "whole * half": (torch.float16, (2,)),
+    "real + point": (torch.float32, (2,)),
+    "whole + point": (torch.float64, (2, 2)),
+    "real > whole": (torch.bool, (2, 2)),
+    "(whole > 2).sum()": (torch.int64, ()),
+    "small.sum()": (torch.int64, ()),
+    "whole.sum() / 4": (torch.float32, (1,)),
+}
+
+
 # %% right="other names of the dtypes, lists, torch.Size"
 predict_dtype = {
     "small + 100": [torch.uint8, [2]],
