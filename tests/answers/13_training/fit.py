@@ -222,6 +222,31 @@ def fit(model, train, val, optimizer, epochs):
     return history
 
 
+# %% wrong="squeezes, and so a batch of a single sample has none" says=["a batch of a single sample counts as 3", "squeeze() takes it away"]
+def fit(model, train, val, optimizer, epochs):
+    place = next(model.parameters()).device
+    history = []
+    for _ in range(epochs):
+        total = val_total = right = 0.0
+        model.train()
+        for x, y in train:
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(x.to(place)), y.to(place))
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(y)
+        model.eval()
+        with torch.no_grad():
+            for x, y in val:
+                logits, y = model(x.to(place)).squeeze(), y.to(place).squeeze()
+                val_total += F.cross_entropy(logits, y).item() * len(logits)
+                right += (logits.argmax(-1) == y).sum().item()
+        n, m = sum(len(y) for _, y in train), sum(len(y) for _, y in val)
+        losses = {"train_loss": total / n, "val_loss": val_total / m}
+        history.append(losses | {"val_accuracy": right / m})
+    return history
+
+
 # %% right="lists of sums, inference mode, zero_grad after the step"
 def fit(model, train, val, optimizer, epochs):
     where = next(model.parameters()).device

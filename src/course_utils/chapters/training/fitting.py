@@ -273,6 +273,11 @@ def slip_of(value, means, sizes):
         "in percent; a share from 0 to 1 is asked for": 100 * total / sum(sizes),
     }
     close = [words for words, slip in slips.items() if abs(value - slip) < 1e-4 * (1 + abs(slip))]
+    if not close and (alone := sum(p for p, n in zip(means, sizes, strict=True) if n == 1)):
+        times = 1 + (value * sum(sizes) - total) / alone
+        if abs(times - round(times)) < 1e-3 and 0 <= round(times) != 1:
+            words = f": a batch of a single sample counts as {times:.0f}"
+            return f"{words}: is its batch dimension still there? squeeze() takes it away"
     return f": this is {close[0]}" if close else ""
 
 
