@@ -36,7 +36,7 @@ async def dynamic_batching(queue, predict, most, wait):
                 future.set_exception(error)
 
 
-# %% wrong="the clock starts anew with each request" breaks="seconds after that first one was taken from the queue" says=["the wait is counted from the first request"]
+# %% wrong="the clock starts anew with each request" breaks="seconds after that first one was taken from the queue" says=["the wait is counted from the first request", "two ask for the same: the batch [7, 7] started at 0.11 s, too late (most=8, wait=0.1): that is `wait` after its last request"]
 def dynamic_batching(queue, predict, most, wait):
     async def serve():
         while True:

@@ -451,3 +451,18 @@ def load_test(due, sent, done):
     found = _once(due, sent, done)
     torch.set_grad_enabled(True)
     return found
+
+
+# %% wrong="until the request that was due last is answered" says=["or the answer to the request that was due last"]
+def load_test(due, sent, done):
+    order = due.argsort()
+    due, done = due[order], done[order]
+    latency, time = done - due, (done[-1] - due[0]).item()
+    n = len(due)
+    p95 = latency.sort().values[-(-95 * n // 100) - 1].item()
+    return {
+        "throughput": n / time,
+        "mean latency": latency.mean().item(),
+        "p95": p95,
+        "in flight": latency.sum().item() / time,
+    }

@@ -1278,3 +1278,57 @@ def serve_it(detect: Callable, most_bytes: int, most_pixels: int) -> FastAPI:
         return await run_in_threadpool(work, bytes(content))
 
     return app
+
+
+# %% right="classes inside, with an error of their own"
+def serve_it(detect, most_bytes, most_pixels):
+    from fastapi.responses import JSONResponse
+
+    class Refused(Exception):
+        def __init__(self, status, words):
+            self.status, self.words = status, words
+
+    class Service:
+        async def health(self):
+            return {"status": "ok"}
+
+        async def read(self, request):
+            parts, left = [], most_bytes
+            async for part in request.stream():
+                left -= len(part)
+                if left < 0:
+                    raise Refused(413, f"at most {most_bytes} bytes, please")
+                parts.append(part)
+            return io.BytesIO(b"".join(parts))
+
+        def decoded(self, file):
+            try:
+                picture = Image.open(file, formats=("JPEG", "PNG"))
+                width, height = picture.size
+            except Exception:
+                raise Refused(400, "neither JPEG nor PNG") from None
+            if width * height > most_pixels:
+                raise Refused(413, f"at most {most_pixels} pixels, please")
+            try:
+                return picture.convert("RGB")
+            except Exception as error:
+                raise Refused(400, f"damaged: {error}") from None
+
+        def look(self, file):
+            picture = self.decoded(file)
+            try:
+                return detect(picture)
+            except ValueError as error:
+                raise Refused(422, str(error)) from error
+
+        async def detect(self, request: Request):
+            return await asyncio.to_thread(self.look, await self.read(request))
+
+    async def refuse(request, error):
+        return JSONResponse({"detail": error.words}, status_code=error.status)
+
+    service = Service()
+    app = FastAPI(exception_handlers={Refused: refuse})
+    app.add_api_route("/health", service.health, methods=["GET"])
+    app.add_api_route("/detect", service.detect, methods=["POST"])
+    return app

@@ -377,8 +377,8 @@ def _why_late(when: float, right: float, batch: list, case: dict[str, Any]) -> s
     """What the moment at which a batch started is, where it is known."""
     if when > right and "late" in case:
         return f": {case['late']}"
-    came = {one[1]: one[0] for one in case["requests"]}
-    moments = sorted(came[number] for number in batch)
+    came = sorted(one[0] for one in case["requests"] if one[1] in batch and one[0] <= right)
+    moments = came[-len(batch) :]  # two requests may ask for the same number
     last, first = moments[-1] + case["wait"], moments[0] + case["wait"]
     if abs(when - last) < 1e-3 and last - first > 1e-3:
         return ": that is `wait` after its last request; the first one's time counts"

@@ -190,7 +190,8 @@ def check_load(result: Any, due: torch.Tensor, sent: torch.Tensor, done: torch.T
             n / max((done.max() - done.min()).item(), 1e-9),
             "that counts from when the first was sent; count from when it was due":
             late["throughput"],
-            "that takes the arguments' last and first entries; they are in no order":
+            "that takes the arguments' last and first entries, or the answer to the request that "
+            "was due last; they are in no order":
             n / ((done[-1] - due[0]).item() or 1e-9),
         },
         "mean latency": {
@@ -226,7 +227,8 @@ def check_load(result: Any, due: torch.Tensor, sent: torch.Tensor, done: torch.T
             total / max((done.max() - sent.min()).item(), 1e-9),
             "that divides by the time from the first answer; begin with the first that was due":
             total / max((done.max() - done.min()).item(), 1e-9),
-            "that takes the arguments' last and first entries; they are in no order":
+            "that takes the arguments' last and first entries, or the answer to the request that "
+            "was due last; they are in no order":
             total / ((done[-1] - due[0]).item() or 1e-9),
             "that is counted only when a request comes in; the time in between counts as well":
             ((due[:, None] >= due) & (due[:, None] < done)).sum(1).double().mean().item(),

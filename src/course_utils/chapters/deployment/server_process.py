@@ -32,7 +32,9 @@ def main(parcel: str, port: str, parent: str) -> None:
     threading.Thread(target=end_with, args=(int(parent),), daemon=True).start()
     import uvicorn
 
-    make, arguments, page = pickle.loads(Path(parcel).read_bytes())
+    make, arguments, page, named = pickle.loads(Path(parcel).read_bytes())
+    for name, value in named.items():
+        make.__globals__.setdefault(name, value)
     application = make(*arguments)
     if application is None:
         sys.exit("None came back, not an application: is there an answer yet?")

@@ -7,6 +7,7 @@ it travels by cloudpickle, so it may be defined in a notebook.
 from __future__ import annotations
 
 import contextlib
+import dis
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import cloudpickle
@@ -36,7 +38,8 @@ class WebServer:
         self.url = f"http://127.0.0.1:{self.port}"
         self._folder = tempfile.TemporaryDirectory(prefix="course-serving-")
         parcel = Path(self._folder.name) / "application"
-        parcel.write_bytes(cloudpickle.dumps((_by_value(make), arguments, page)))
+        whole = _by_value(make), arguments, page, _named_in_classes(make)
+        parcel.write_bytes(cloudpickle.dumps(whole))
         self._log = (Path(self._folder.name) / "log").open("w+b")
         self._process = subprocess.Popen(
             [sys.executable, "-m", "course_utils.chapters.deployment.server_process",
@@ -122,3 +125,16 @@ def _by_value(function: Callable) -> Callable:
     if getattr(function, "__module__", None) not in sys.modules:
         function.__module__ = "__main__"
     return function
+
+
+def _named_in_classes(function: Callable) -> dict[str, Any]:
+    """The globals that bodies of classes inside a function name: cloudpickle overlooks these."""
+    known, found = getattr(function, "__globals__", {}), {}
+    codes = [getattr(function, "__code__", None)]
+    while codes:
+        code = codes.pop()
+        if code is not None:
+            codes += [one for one in code.co_consts if isinstance(one, CodeType)]
+            names = [one.argval for one in dis.get_instructions(code) if one.opname == "LOAD_NAME"]
+            found |= {n: known[n] for n in names if n in known and not n.startswith("__")}
+    return found
