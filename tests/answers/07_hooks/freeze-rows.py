@@ -663,3 +663,24 @@ the_frozen_row_moves = {
     "Adam, after a step": True,
     "AdamW": True,
 }
+
+
+# %% wrong="a float tensor of no rows" says=["an empty list makes a float tensor: say dtype=torch.long"]
+def freeze_rows(embedding, rows):
+    def hook(grad):
+        mask = torch.zeros(len(grad), 1, dtype=torch.bool, device=grad.device)
+        mask[torch.tensor(rows)] = True
+        return grad.masked_fill(mask, 0)
+
+    return embedding.weight.register_hook(hook)
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}

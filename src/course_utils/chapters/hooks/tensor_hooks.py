@@ -101,10 +101,12 @@ def run_freezing(freeze_rows: Callable, table: Tensor, rows: list[int]) -> dict[
     assert same, "weight was replaced, or needs no gradient any more"
     try:
         weight.sum().backward()
-    except RuntimeError as error:
+    except (IndexError, RuntimeError) as error:
         wide = " (a mask of the rows alone goes along the columns: give it the shape (rows, 1))"
         hint = wide * ("must match the size" in str(error))
-        raise AssertionError(f"raised RuntimeError: {error}{hint}") from error
+        if isinstance(error, IndexError) and not rows:
+            hint = " (an empty list makes a float tensor: say dtype=torch.long)"
+        raise AssertionError(f"raised {type(error).__name__}: {error}{hint}") from error
     found, weight.grad = {"before": weight.grad}, None
     (weight + other).square().sum().backward()
     found["weight"], found["other"], weight.grad = weight.grad, other.grad, None
