@@ -125,8 +125,8 @@ def test_the_numbers_are_raw():
     lowest = torch.stack([shaken(build(), n)(images(2, 64, 64)).amin((0, 2, 3)) for n in range(8)])
     for channel, low in enumerate(lowest.amin(0).tolist()):
         assert low < 0, (
-            f"number {channel} is never negative, with eight times other weights: the eight numbers "
-            "are raw, without an activation behind the last layer"
+            f"number {channel} is never negative, with eight times other weights: the eight "
+            "numbers are raw, without an activation behind the last layer"
         )
     model = shaken(build())
     with torch.no_grad():
