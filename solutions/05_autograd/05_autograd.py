@@ -1250,13 +1250,13 @@ check_vjps(try_vjp, *cases)
 x, g = torch.tensor([[0.0, 0.0], [1.0, 3.0], [2.0, -2.0]]), torch.tensor([1.0, 0.5, -2.0])
 far = torch.tensor([[1000.0, 999.0], [-1000.0, -1001.0], [0.0, 1.0]])
 rows, weight = torch.tensor([[1.0, 2.0, 4.0], [0.0, -1.0, 3.0]]), torch.tensor([1.0, 2.0, -1.0])
-norm = (
+normed = (
     torch.tensor([[1.0, 0.0, 0.0], [1.0, -2.0, 0.5]]),
     rows,
     weight,
     torch.tensor([0.5, 0.0, 1.0]),
 )
-double = [t.to(torch.float64) for t in norm]
+double = [t.to(torch.float64) for t in normed]
 check_vjps(
     try_vjp,
     ("x (3, 2)", "logsumexp", g, x),
@@ -1264,13 +1264,13 @@ check_vjps(
     ("rows near 1000 and near -1000", "logsumexp", g, far),
     ("x (3,), gradient ()", "logsumexp", g[1], rows[0]),
     ("x (2, 2, 3), float64", "logsumexp", double[0][:, :2], torch.stack([double[1]] * 2, 1)),
-    ("x (2, 3)", "layer_norm", *norm),
-    ("nearly flat rows", "layer_norm", norm[0], 0.001 * rows, *norm[2:]),
+    ("x (2, 3)", "layer_norm", *normed),
+    ("nearly flat rows", "layer_norm", normed[0], 0.001 * rows, *normed[2:]),
     ("one row, float64", "layer_norm", double[0][:1], double[1][:1], *double[2:]),
     *further_vjps(),
 )
 check_states(logsumexp_vjp, g, x, what="logsumexp_vjp(gradient, x)")
-check_states(layer_norm_vjp, *norm[:3], what="layer_norm_vjp(gradient, x, weight)")
+check_states(layer_norm_vjp, *normed[:3], what="layer_norm_vjp(gradient, x, weight)")
 ### BEGIN HIDDEN TESTS
 generator, cases = torch.Generator().manual_seed(1), []
 draw = lambda *size: torch.randn(size, generator=generator, dtype=torch.float64)

@@ -365,14 +365,14 @@ for n in range(1, 5):
 
 # %% nbgrader={"grade_id": "my-storage-check-2", "grade": true, "points": 2}
 with every_case() as case:
-    for name, ((shape, strides), right, because) in storage_cases.MERGE.items():
+    for name, ((shape, old_strides), right, because) in storage_cases.MERGE.items():
         with case(name):
-            storage_trials.check_merge(merge_dimensions, shape, strides, right, because)
+            storage_trials.check_merge(merge_dimensions, shape, old_strides, right, because)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
-    for shape, strides, right in storage_trials.random_merges(60):
-        with case(f"shape {shape}, strides {strides}"):
-            storage_trials.check_merge(merge_dimensions, shape, strides, right)
+    for shape, old_strides, right in storage_trials.random_merges(60):
+        with case(f"shape {shape}, strides {old_strides}"):
+            storage_trials.check_merge(merge_dimensions, shape, old_strides, right)
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade_id": "my-storage-check-3", "grade": true, "points": 2}

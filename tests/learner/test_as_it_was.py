@@ -5,6 +5,7 @@ import os
 import random
 import sys
 import warnings
+from typing import ClassVar
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -178,6 +179,8 @@ def around(cell_id: str, source: str, run) -> None:
 class Shell:
     """A notebook's shell, as far as the watch is concerned."""
 
+    user_ns: ClassVar[dict] = {}
+
     class compile:
         @staticmethod
         def get_code_name(raw, code, number):
@@ -244,6 +247,31 @@ def test_in_a_kernel_a_right_answer_passes_after_a_wrong_one():
     assert "behind: the default dtype is torch.float64, and was torch.float32" in first
     assert second.endswith("✓ 1.1 a: right, 1 point\n")
     assert "put back" not in second
+
+
+HELPER_CELL = (
+    "def step(x): return x + 1\ndef passed(x): return step(x)\ndef answer(): return passed(1)"
+)
+BINDS_CELL = CHECK_CELL.replace("from course", "step = seen = {}\nfrom course")
+
+
+def test_in_a_kernel_a_check_leaves_the_answers_names_alone():
+    cells = [SETUP_CELL, HELPER_CELL, BINDS_CELL.format(1), BINDS_CELL.format(2), "print(seen)"]
+    _, _, first, second, seen = run_warm(*cells)
+    assert "right, 1 point" in first
+    assert "right, 1 point" in second
+    assert seen == "2\n"
+
+
+def test_a_name_that_a_check_bound_is_the_learners_once_a_cell_binds_it(notebook, monkeypatch):
+    monkeypatch.setattr(Shell, "user_ns", {})
+    names = Shell.user_ns
+    check = "x = 1\npassed('', 1)"
+    around("x-check", check, lambda: names.update(x=1))
+    assert names == {"x": 1}
+    around("mine", "x = 2", lambda: names.update(x=2))
+    around("x-check", check, lambda: names.update(x=1))
+    assert names == {"x": 2}
 
 
 def test_in_a_kernel_a_first_figure_is_not_told():

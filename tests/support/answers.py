@@ -247,6 +247,8 @@ def run_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | No
             except Exception as error:
                 broken = error
         elif name in checks:
+            binds = as_it_was.bound_names(cell.source) & namespace.keys()
+            put_aside = {name: namespace[name] for name in binds}
             try:
                 if broken is not None:
                     raise broken
@@ -255,6 +257,7 @@ def run_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | No
                 verdicts[name] = None
             except Exception as error:
                 verdicts[name] = error
+            namespace.update(put_aside)
             left = as_it_was.end()
             if left and verdicts[name] is not None:
                 tell_what_is_left(verdicts[name], left)

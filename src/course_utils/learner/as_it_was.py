@@ -1,14 +1,17 @@
 """The process as it was: what an answer leaves behind is told in words, and put back.
 
 A check begins and ends with a look at what the whole process shares (:mod:`settings`) and at the
-attributes of torch, its layers and functions. So a right answer passes after any wrong one.
+attributes of torch, its layers and functions. So a right answer passes after any wrong one. A check
+in turn leaves an answer's names alone: its own ``step`` is no learner's ``step``.
 """
 
 from __future__ import annotations
 
+import dis
 import random
 import re
 import sys
+import warnings
 from collections.abc import Callable
 from functools import wraps
 from operator import is_
@@ -224,6 +227,8 @@ class Watch:
         before: as it was when the check began.
         seeds: who seeds what meanwhile.
         files: by an exercise's grade id, what its answer's code has for a file name.
+        of_checks: the names in the notebook that were last bound by a check.
+        put_aside: what the names that a check binds were before it ran, by name.
     """
 
     def __init__(self) -> None:
@@ -231,6 +236,8 @@ class Watch:
         self.before: State | None = None
         self.seeds: Seeds | None = None
         self.files: dict[str, str] = {}
+        self.of_checks: set[str] = set()
+        self.put_aside: dict[str, Any] = {}
 
 
 WATCH = Watch()
@@ -288,15 +295,34 @@ def refuse_what_is_left() -> None:
 exercises.before_passing.append(refuse_what_is_left)
 
 
+def bound_names(source: str) -> set[str]:
+    """The names that a cell's text binds in the notebook; none where it isn't plain Python."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python has told them when the cell ran
+        try:
+            code = compile(source, "<cell>", "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return set()
+    return {step.argval for step in dis.get_instructions(code) if step.opname == "STORE_NAME"}
+
+
 # In a notebook: IPython calls these around each cell. A cell's id is its grade id, where the
 # front end tells it.
 
 IS_A_CHECK = re.compile(r"^passed\(", re.MULTILINE)
 
 
+def _notebook() -> Any:
+    """IPython's shell, whose kernel this is."""
+    return sys.modules["IPython"].get_ipython()
+
+
 def before_a_cell(info: Any) -> None:
     """Put back, before a check, what a cell above it left behind, and say so."""
     if IS_A_CHECK.search(info.raw_cell or ""):
+        names = _notebook().user_ns
+        binds = bound_names(info.raw_cell) - WATCH.of_checks
+        WATCH.put_aside = {name: names[name] for name in binds & names.keys()}
         exercise = exercise_of(info.cell_id or "")
         for words in begin(info.raw_cell, WATCH.files.get(exercise, "")):
             print(f"put back before this check: {words}")
@@ -308,9 +334,17 @@ def after_a_cell(result: Any) -> None:
     time_limits.stop()
     remember()
     info = result.info
-    if info is not None and info.cell_id:
-        compiler = sys.modules["IPython"].get_ipython().compile
-        WATCH.files[info.cell_id] = compiler.get_code_name(info.raw_cell, info.raw_cell, 0)
+    if info is not None:
+        binds = bound_names(info.raw_cell or "")
+        if IS_A_CHECK.search(info.raw_cell or ""):
+            WATCH.of_checks |= binds - WATCH.put_aside.keys()
+        else:
+            WATCH.of_checks -= binds
+        _notebook().user_ns.update(WATCH.put_aside)
+        WATCH.put_aside = {}
+        if info.cell_id:
+            compiler = _notebook().compile
+            WATCH.files[info.cell_id] = compiler.get_code_name(info.raw_cell, info.raw_cell, 0)
     for words in end():
         print(f"the answer left something behind, which is put back: {words}")
 

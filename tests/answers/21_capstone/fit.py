@@ -8,7 +8,6 @@
 # - "the mean of it over the ranks"
 # - "if the default process group is initialised"
 # - "may have an old gradient"
-# - "gets a gradient on all ranks or on none"
 # - "If `file` exists, the run continues from it"
 # - "All ranks start with rank 0's weights and buffers"
 # - "steps done"
@@ -1312,7 +1311,7 @@ def fit(model, optimizer, loss, batch, steps, file, every=50):
         model.load_state_dict(kept["model"])
         optimizer.load_state_dict(kept["optimizer"])
         done = kept["step"]
-    wrapped = DistributedDataParallel(model, find_unused_parameters=True) if group else model
+    wrapped = DistributedDataParallel(model) if group else model
     with notes_of(signal.SIGTERM) as notes:
         while done < steps:
             torch.manual_seed(done * world_size + rank)
@@ -1375,16 +1374,14 @@ def fit(model, optimizer, loss, batch, steps, file, every=50):
             x, y = batch(step, rank, size)
             model.train()
             optimizer.zero_grad()
-            gradients = torch.autograd.grad(loss(model(x), y), parameters, allow_unused=True)
-            used = [(p, g) for p, g in zip(parameters, gradients) if g is not None]
+            gradients = torch.autograd.grad(loss(model(x), y), parameters)
             flat = torch.cat(
-                [g.flatten() for _, g in used] + [torch.tensor([float(state["stop"])])]
+                [g.flatten() for g in gradients] + [torch.tensor([float(state["stop"])])]
             )
             if ranked:
                 dist.all_reduce(flat)
             stop = flat[-1] > 0
-            means = (flat[:-1] / size).split([g.numel() for _, g in used])
-            for (p, _), g in zip(used, means):
+            for p, g in zip(parameters, (flat[:-1] / size).split([p.numel() for p in parameters])):
                 p.grad = g.view_as(p).clone()
             optimizer.step()
             start = step + 1
@@ -3717,7 +3714,7 @@ def fit(
         signal.signal(signal.SIGTERM, before)
 
 
-# %% wrong="on ranks, what has no gradient gets one of zeros" says=["two ranks moved a parameter that is frozen"]
+# %% wrong="on ranks, what has no gradient gets one of zeros" says=["two ranks moved a frozen parameter"]
 import os
 import signal
 from pathlib import Path
@@ -4236,73 +4233,3 @@ def fit(
     finally:
         signal.signal(signal.SIGTERM, before)
     return done
-
-
-# %% wrong="DistributedDataParallel, where a parameter isn't used" breaks="gets a gradient on all ranks or on none" says=["find_unused_parameters=True"]
-import os
-import signal
-from collections.abc import Callable
-from pathlib import Path
-
-import torch
-import torch.distributed as dist
-import torch.nn as nn
-
-
-def fit(
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    loss: Callable,
-    batch: Callable,
-    steps: int,
-    file: str | Path,
-    every: int = 50,
-) -> int:
-    ranked = dist.is_available() and dist.is_initialized()
-    rank, world_size = (dist.get_rank(), dist.get_world_size()) if ranked else (0, 1)
-    file = Path(file)
-    asked = []
-    done = 0
-
-    def save() -> None:
-        if rank == 0:
-            beside = file.with_name(file.name + ".part")
-            run = {"step": done, "model": model.state_dict(), "optimizer": optimizer.state_dict()}
-            torch.save(run, beside)
-            os.replace(beside, file)
-
-    before = signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
-    try:
-        if file.exists():
-            run = torch.load(file, map_location="cpu")
-            done = run["step"]
-            model.load_state_dict(run["model"])
-            optimizer.load_state_dict(run["optimizer"])
-        if ranked:
-            with torch.no_grad():
-                for tensor in [*model.parameters(), *model.buffers()]:
-                    dist.broadcast(tensor, 0)
-            dist.barrier()
-        network = nn.parallel.DistributedDataParallel(model) if ranked else model
-        while done < steps:
-            torch.manual_seed(done * world_size + rank)
-            x, y = batch(done, rank, world_size)
-            model.train()
-            for parameter in model.parameters():
-                parameter.grad = None
-            loss(network(x), y).backward()
-            optimizer.step()
-            done += 1
-            note = torch.tensor(float(bool(asked)))
-            if ranked:
-                dist.all_reduce(note, dist.ReduceOp.MAX)
-            if note > 0:
-                break
-            if done % every == 0:
-                save()
-        save()
-        if ranked:
-            dist.barrier()
-        return done
-    finally:
-        signal.signal(signal.SIGTERM, before)
