@@ -347,6 +347,7 @@ def _rebound(node: ast.stmt, aliases: dict[str, str]) -> Iterator[tuple[str, str
         ]
     for name in names:
         home = aliases.get(name, "")
-        # A device of one's own is an everyday line, not a trick.
-        if home.startswith("course_utils.") and home != "course_utils.device":
+        # A device of one's own is an everyday line, not a trick; `passed` each check imports anew.
+        everyday = home in ("course_utils.device", "course_utils.passed")
+        if home.startswith("course_utils.") and not everyday:
             yield name, "gives one of the course's names another meaning"

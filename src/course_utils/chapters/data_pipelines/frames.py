@@ -135,7 +135,7 @@ def check_long(run):
     assert not outside, "a frame is outside its segment"
     counts = [sum(place * 6 // size == n for place in places) for n in range(6)]
     words = f"the six parts of a segment came up {counts} times, expected about 117 each"
-    assert 75 < min(counts) <= max(counts) < 160, f"not equally likely: {words}"
+    assert 70 < min(counts) <= max(counts) < 166, f"not equally likely: {words}"
     kinds = len(set(places))
     words = f"at only {kinds} of a segment's {size} places; the others never come"
     assert kinds > 600, f"not equally likely: 700 segments' frames are {words}"
