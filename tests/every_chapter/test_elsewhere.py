@@ -10,12 +10,10 @@ from support.spawning import failures
 
 pytestmark = pytest.mark.timeout(3600)
 
-# What a chapter's own ways of starting processes are; `make test` runs these cells, the weekly run
-# all of every chapter.
+# Some chapters' own ways of starting processes, or of ending them: `make test` runs these cells,
+# the weekly run all of every chapter.
 QUICK = {
     "12_data_pipelines": r"DataLoader\(Stream\(\)",
-    "13_training": r"every_moment|os\.fsync",
-    "15_debugging": r"DataLoader\(Fragile\(lambda|Signals\(-ended\)",
     "21_capstone": r"raise_signal",
 }
 POSIX = re.compile(

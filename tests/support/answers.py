@@ -74,7 +74,7 @@ SLOW = {
 }
 # So many answers are tried beside the model solution, which nbval runs.
 RIGHT_OF_SLOW, WRONG_OF_SLOW = 1, 1
-RIGHT_OF_OTHERS, WRONG_OF_OTHERS = 2, 3
+RIGHT_OF_OTHERS, WRONG_OF_OTHERS = 2, 2
 
 
 @dataclass(frozen=True)
