@@ -247,8 +247,7 @@ def run_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | No
             except Exception as error:
                 broken = error
         elif name in checks:
-            binds = as_it_was.bound_names(cell.source) & namespace.keys()
-            put_aside = {name: namespace[name] for name in binds}
+            aside = as_it_was.put_aside(as_it_was.stored_names(cell.source), namespace)
             try:
                 if broken is not None:
                     raise broken
@@ -257,7 +256,7 @@ def run_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | No
                 verdicts[name] = None
             except Exception as error:
                 verdicts[name] = error
-            namespace.update(put_aside)
+            namespace.update(aside)
             left = as_it_was.end()
             if left and verdicts[name] is not None:
                 tell_what_is_left(verdicts[name], left)

@@ -295,15 +295,20 @@ def refuse_what_is_left() -> None:
 exercises.before_passing.append(refuse_what_is_left)
 
 
-def bound_names(source: str) -> set[str]:
+def stored_names(source: str) -> set[str]:
     """The names that a cell's text binds in the notebook; none where it isn't plain Python."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python has told them when the cell ran
+        warnings.simplefilter("ignore")  # Python tells them when the cell runs
         try:
             code = compile(source, "<cell>", "exec", dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return set()
     return {step.argval for step in dis.get_instructions(code) if step.opname == "STORE_NAME"}
+
+
+def put_aside(binds: set[str], names: dict[str, Any]) -> dict[str, Any]:
+    """What a notebook's names are before a check runs, of those that it binds."""
+    return {name: names[name] for name in binds & names.keys()}
 
 
 # In a notebook: IPython calls these around each cell. A cell's id is its grade id, where the
@@ -319,12 +324,15 @@ def _notebook() -> Any:
 
 def before_a_cell(info: Any) -> None:
     """Put back, before a check, what a cell above it left behind, and say so."""
-    if IS_A_CHECK.search(info.raw_cell or ""):
-        names = _notebook().user_ns
-        binds = bound_names(info.raw_cell) - WATCH.of_checks
-        WATCH.put_aside = {name: names[name] for name in binds & names.keys()}
+    source = info.raw_cell or ""
+    binds = stored_names(source)
+    if not IS_A_CHECK.search(source):
+        WATCH.of_checks -= binds
+    else:
+        WATCH.put_aside = put_aside(binds - WATCH.of_checks, _notebook().user_ns)
+        WATCH.of_checks |= binds - WATCH.put_aside.keys()
         exercise = exercise_of(info.cell_id or "")
-        for words in begin(info.raw_cell, WATCH.files.get(exercise, "")):
+        for words in begin(source, WATCH.files.get(exercise, "")):
             print(f"put back before this check: {words}")
         time_limits.start()
 
@@ -333,18 +341,12 @@ def after_a_cell(result: Any) -> None:
     """Take the first cell, the set-up, for what is right; after a check put back what is left."""
     time_limits.stop()
     remember()
+    _notebook().user_ns.update(WATCH.put_aside)
+    WATCH.put_aside = {}
     info = result.info
-    if info is not None:
-        binds = bound_names(info.raw_cell or "")
-        if IS_A_CHECK.search(info.raw_cell or ""):
-            WATCH.of_checks |= binds - WATCH.put_aside.keys()
-        else:
-            WATCH.of_checks -= binds
-        _notebook().user_ns.update(WATCH.put_aside)
-        WATCH.put_aside = {}
-        if info.cell_id:
-            compiler = _notebook().compile
-            WATCH.files[info.cell_id] = compiler.get_code_name(info.raw_cell, info.raw_cell, 0)
+    if info is not None and info.cell_id:
+        compiler = _notebook().compile
+        WATCH.files[info.cell_id] = compiler.get_code_name(info.raw_cell, info.raw_cell, 0)
     for words in end():
         print(f"the answer left something behind, which is put back: {words}")
 
