@@ -96,9 +96,8 @@ def normalised(x, weight, bias, eps):
 @ends_in_notebook
 def check_sync_bn(try_sync_bn, world_size, cases):
     found = try_sync_bn(world_size, cases)
-    if isinstance(found, str) and "Dimension out of range" in found:
-        found += "\nx may have no positions, (batch, channel), or several dimensions of them."
-    check_ran(found, world_size, "sync_bn")
+    hint = "x may have no positions, (batch, channel), or several dimensions of them."
+    check_ran(found, world_size, "sync_bn", [("Dimension out of range", hint)])
     with every_case() as case:
         for number, (shards, upstream, weight, bias, eps) in enumerate(cases):
             said, eps = ("left out" if eps is None else f"{eps:g}"), eps or 1e-5

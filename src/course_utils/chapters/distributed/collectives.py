@@ -265,11 +265,8 @@ def share_memory(x, y):
 @ends_in_notebook
 def check_ring(try_ring, world_size, cases):
     found = try_ring(world_size, cases)
-    if isinstance(found, str) and "IndexError" in found:
-        found += (
-            "\nAre there as many chunks as ranks? chunk(n) can make fewer, tensor_split(n) never."
-        )
-    check_ran(found, world_size, "ring_all_reduce")
+    hint = "Are there as many chunks as ranks? chunk(n) can make fewer, tensor_split(n) never."
+    check_ran(found, world_size, "ring_all_reduce", [("IndexError", hint)])
     with every_case() as case:
         for number, tensors in enumerate(cases):
             x = tensors[0]

@@ -155,10 +155,14 @@ def refusing(kind: type, words: str):
         setattr(kind, "__init__", made)  # noqa: B010
 
 
-def check_ran(found, world_size, what):
-    """Refuse, in words, what did not return on every rank."""
+def check_ran(found, world_size, what, hints=()):
+    """Refuse, in words, what did not return on every rank.
+
+    ``hints`` are pairs: where the first is in an error's words, the second is said as well.
+    """
     __tracebackhide__ = True
     if isinstance(found, str):
+        found = "\n".join([found, *(hint for words, hint in hints if words in found)])
         if any(words in found for words in ("mismatch", "match expected size")):
             found = (
                 "the ranks' calls do not fit each other: do all ranks make the same calls, with "
