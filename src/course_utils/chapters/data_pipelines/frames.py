@@ -102,12 +102,19 @@ def check_frames(run, seconds, rate, frames, segments):
             )
 
 
+# Segments, of which a draw is looked at. No more: an answer that calls itself for the next segment
+# is right, and Python ends it at a depth of 1000.
+MANY = 700
+
+
 def check_drawn(run):
     """Whether the frames come from the generator itself, from where it is."""
-    first, second, moved = run(2100, 1, 700)
+    first, second, moved = run(3 * MANY, 1, MANY)
     check_ints(first, "for training,")
     assert moved, "the generator that it was given was not drawn from: a seed is not a generator"
-    words = "for 700 frames the generator that it was given was drawn from only a few times: draw "
+    words = (
+        f"for {MANY} frames the generator that it was given was drawn from only a few times: draw "
+    )
     assert moved > 100, words + "each frame from it, and no seed for another one"
     words = "called twice with one generator, it gave the same frames: don't start it anew"
     assert list(first) != list(second), words
@@ -126,34 +133,33 @@ def check_middles(run, below):
 
 
 def check_long(run):
-    """Seven hundred segments of 100 000 frames: each sixth of a segment is as likely as the others,
+    """``MANY`` segments of 100 000 frames: each sixth of a segment is as likely as the others,
     and so is each frame in it, near the clip's end, too."""
     size = 100_000
-    drawn = run(size * 700, 1, 700, 0)[0]
+    drawn = run(size * MANY, 1, MANY, 0)[0]
     places = [int(frame) - size * k for k, frame in enumerate(drawn)]
     outside = [place for place in places if not 0 <= place < size]
     assert not outside, "a frame is outside its segment"
     counts = [sum(place * 6 // size == n for place in places) for n in range(6)]
-    words = f"the six parts of a segment came up {counts} times, expected about 117 each"
+    words = f"the six parts of a segment came up {counts} times, expected about {MANY / 6:.0f} each"
     assert 70 < min(counts) <= max(counts) < 166, f"not equally likely: {words}"
     kinds = len(set(places))
     words = f"at only {kinds} of a segment's {size} places; the others never come"
-    assert kinds > 600, f"not equally likely: 700 segments' frames are {words}"
+    assert kinds > 600, f"not equally likely: {MANY} segments' frames are {words}"
     odd = sum(frame % 2 for frame in drawn[-500:])
     words = f"of the last 500 frames {odd} are odd: float32 doesn't hold each number of a frame"
     assert 180 < odd < 320, f"not equally likely: {words}; draw whole numbers, or add them later"
 
 
 def check_likely(run):
-    """Seven hundred segments of three frames; then half of them of two. (No more: an answer that
-    calls itself for the next segment is right, and Python ends it at a depth of 1000.)"""
-    for frames in (2100, 1750):
-        drawn, parts = run(frames, 1, 700, 0)[0] or [], ranges(frames, 700)
+    """``MANY`` segments of three frames; then half of them of two."""
+    for frames in (3 * MANY, 5 * MANY // 2):
+        drawn, parts = run(frames, 1, MANY, 0)[0] or [], ranges(frames, MANY)
         places = [(len(part), frame - part[0]) for part, frame in zip(parts, drawn, strict=False)]
         for size in sorted({len(part) for part in parts}):
             counts = [places.count((size, place)) for place in range(size)]
             segments = sum(len(part) == size for part in parts)
             words = f"in {segments} segments of {size} frames each came {counts} times"
-            one = ": each segment needs its own draw" if max(counts) == 700 else ""
+            one = ": each segment needs its own draw" if max(counts) == MANY else ""
             even = 0.7 * segments < min(counts) * size <= max(counts) * size < 1.32 * segments
             assert even, f"not equally likely: {words}, expected about as often as the others{one}"

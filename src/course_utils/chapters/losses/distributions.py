@@ -86,7 +86,7 @@ def check_pinball(found: tuple, prediction: Tensor, target: Tensor, q: float) ->
     __tracebackhide__ = True
     (loss, gradient), (right, slope, slips) = found, pinball_truth(prediction, target, q)
     # torch.where of two plain numbers is float32: q may be rounded, the tensors may not.
-    exact = 1e-9 if q * 8 == int(q * 8) else 1e-6
+    exact = 1e-9 if torch.tensor(q).item() == q else 1e-6
     what = f"quantile {q}: the loss"
     check_number(loss, right, what, slips, dtype=prediction.dtype, exact=exact)
     check_close(gradient, slope, f"quantile {q}: the gradient", rtol=1e-4, atol=1e-6)

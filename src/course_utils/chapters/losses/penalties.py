@@ -57,7 +57,7 @@ def penalty_truth(
             total(chosen, two=lambda w: w.square().mean()),
         ),
         "l1 and l2 are swapped": total(chosen, l1=l2, l2=l1),
-        "of w, not of |w|: positive and negative cancel": total(chosen, one=lambda w: w.sum()),
+        "a sum of w, not of |w|: positive and negative cancel": total(chosen, one=torch.sum),
         "a matrix norm, of columns; sum over all entries": total(
             chosen, lambda w: torch.linalg.norm(w.flatten(1), ord=1)
         ),

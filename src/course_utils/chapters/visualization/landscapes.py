@@ -181,9 +181,9 @@ def true_landscape(kind: str, alphas: list[float], known=True) -> tuple[torch.Te
     names = [name.rpartition(".")[2] for name, _ in model.named_parameters()]
     frozen = [not p.requires_grad for p in model.parameters()]
 
-    def along(scale, biases=False, pile=False):
+    def along(scale, vectors=lambda w, d: 0 * d, pile=False):
         moves = [
-            scale(w, d) if w.dim() > 1 else (d * norm(w) / norm(d) if biases else 0 * d)
+            scale(w, d) if w.dim() > 1 else vectors(w, d)
             for w, d in zip(weights, direction, strict=True)
         ]
         return after(moves, pile)
@@ -277,15 +277,10 @@ def true_landscape(kind: str, alphas: list[float], known=True) -> tuple[torch.Te
         "multiplied by the filter's norm, but not divided by the direction's own": along(
             lambda w, d: d * norm(w, 1)
         ),
-        "biases are not moved": along(right, biases=True),
-        "parameters of one dimension aren't moved": after(
-            [right(w, d) if w.dim() > 1 else d for w, d in zip(weights, direction, strict=True)]
-        ),
-        "parameters of one dimension aren't moved: their entries aren't filters": after(
-            [
-                right(w, d) if w.dim() > 1 else d.sign() * w.abs()
-                for w, d in zip(weights, direction, strict=True)
-            ]
+        "biases are not moved": along(right, lambda w, d: d * norm(w) / norm(d)),
+        "parameters of one dimension aren't moved": along(right, lambda w, d: d),
+        "parameters of one dimension aren't moved: their entries aren't filters": along(
+            right, lambda w, d: d.sign() * w.abs()
         ),
         "the 2-norm of each filter is asked for, not the 1-norm": along(lambda w, d: by(w, d, 1)),
         "the 2-norm of each filter is asked for, not its largest entry": along(
