@@ -110,17 +110,20 @@ def keep(config, items, is_wanted) -> None:
 
 
 def is_left_to_the_weekly_run(item: pytest.Item) -> bool:
-    """Whether a test has the judge run an answer that is not drawn for this run.
+    """Whether a test runs an answer that is not drawn for this run.
 
     The checks are the same for a judge as in a notebook: that they refuse what is wrong and take
     what is right is tested there. Of each exercise a seeded draw has the judge run one answer: a
     wrong one, whose words have to come through, a right one unlike the model solution, whose values
-    have to travel, or the untouched stub. Of slow exercises it is a right one.
+    have to travel, or the untouched stub. Of slow exercises it is a right one, which is run by the
+    judge alone.
     """
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    chapter, answer = parameters.get("chapter"), parameters.get("answer")
+    if item.path.stem == "test_answers" and answer:
+        return answer.right and answers.is_slow(chapter, answer.exercise)
     if item.path.stem != "test_verdict" or not parameters:
         return False
-    chapter, answer = parameters["chapter"], parameters.get("answer")
     exercise = answer.exercise if answer else parameters["exercise"]
     return answer != answers.drawn_for_the_judge(chapter, exercise)
 
