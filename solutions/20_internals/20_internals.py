@@ -438,8 +438,8 @@ except NotImplementedError as error:
 #    - A later entry replaces an earlier one.
 #    - The operator `"*"` means: for every operator that has no entry under this key. Such a kernel
 #      gets the operator's name first, then the arguments.
-# 2. `call(operator, *values)` takes the keys of all values together (a value without `keys`, such as a
-#    number, has none) and asks them by priority.
+# 2. `call(operator, *values)` takes the keys of all values together and asks them by priority. A value
+#    of any class may have `keys`; a value without `keys`, such as a number, has none.
 #    - FALLTHROUGH means the next key. A kernel is called with the values as they are; what it
 #      returns, be it `None`, is returned, and what it raises passes through.
 #    - A key without an entry, or no key left, raises a `NotImplementedError`.

@@ -8,6 +8,7 @@
 # - "under this key"
 # - "Such a kernel gets the operator's name first"
 # - "takes the keys of all values together"
+# - "A value of any class may have `keys`"
 # - "a value without `keys`, such as a number, has none"
 # - "asks them by priority"
 # - "FALLTHROUGH means the next key"
@@ -1322,7 +1323,7 @@ class Dispatcher:
         return self.Below(self, key)
 
     def call(self, operator, *values):
-        keys = set().union(*[v.keys for v in values if isinstance(v, Handle)])
+        keys = set().union(*[v.keys for v in values if hasattr(v, "keys")])
         keys -= set().union(*self.hidden)
         for key in sorted(keys, key=self.priority.index):
             entries = self.entries[key]
@@ -2437,4 +2438,103 @@ class Dispatcher:
 
 
 def my_dispatcher() -> Dispatcher:
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="a cache that a later fallback doesn't empty" breaks="A later entry replaces an earlier one" says=["a call after each of several registrations", "the table is read anew at each call"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    """Kernels are looked up once for each operator and key set, as PyTorch does it."""
+
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        self.priority = tuple(priority)
+        self.table: dict[str, dict[str, object]] = {}
+        self.resolved: dict[str, dict[tuple, tuple]] = {}
+        self.level = 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        self.table.setdefault(operator, {})[key] = kernel
+        self.resolved.pop(operator, None)  # what was found before is out of date
+
+    def resolve(self, operator: str, keys: frozenset) -> tuple:
+        found = self.resolved.setdefault(operator, {})
+        if (keys, self.level) in found:
+            return found[keys, self.level]
+        own, general = self.table.get(operator, {}), self.table.get("*", {})
+        for key in self.priority[self.level :]:
+            if key not in keys:
+                continue
+            if key in own:
+                entry = (own[key], ())
+            elif key in general:
+                entry = (general[key], (operator,))
+            else:
+                raise NotImplementedError(f"no kernel for {operator} under {key}")
+            if entry[0] is not FALLTHROUGH:
+                found[keys, self.level] = entry
+                return entry
+        raise NotImplementedError(f"no key left for {operator}")
+
+    def call(self, operator: str, *values):
+        keys = frozenset(k for value in values for k in getattr(value, "keys", ()))
+        kernel, first = self.resolve(operator, keys)
+        return kernel(*first, *values)
+
+    @contextmanager
+    def below(self, key: str):
+        before = self.level
+        self.level = max(before, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.level = before
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
+    return Dispatcher(("Autograd", "List", "NumPy"))
+
+
+# %% wrong="handles alone have keys" breaks="A value of any class may have `keys`" says=["keys on something that is no handle"]
+from contextlib import contextmanager
+
+
+class Dispatcher:
+    def __init__(self, priority: tuple[str, ...]) -> None:
+        self.priority = tuple(priority)
+        self.table = {}
+        self.skip = 0
+
+    def register(self, operator: str, key: str, kernel) -> None:
+        self.table[key, operator] = kernel
+
+    def call(self, operator: str, *values):
+        handles = [value for value in values if isinstance(value, Handle)]
+        keys = frozenset().union(*(handle.keys for handle in handles))
+        for key in self.priority[self.skip :]:
+            if key not in keys:
+                continue
+            if (key, operator) in self.table:
+                kernel, arguments = self.table[key, operator], values
+            elif (key, "*") in self.table:
+                kernel, arguments = self.table[key, "*"], (operator, *values)
+            else:
+                raise NotImplementedError(f"no entry for {operator} under {key}")
+            if kernel is not FALLTHROUGH:
+                return kernel(*arguments)
+        raise NotImplementedError(f"no key is left for {operator}")
+
+    @contextmanager
+    def below(self, key: str):
+        old, self.skip = self.skip, max(self.skip, self.priority.index(key) + 1)
+        try:
+            yield
+        finally:
+            self.skip = old
+
+
+def my_dispatcher() -> Dispatcher:
+    """Given: an empty dispatcher for the keys of this chapter."""
     return Dispatcher(("Autograd", "List", "NumPy"))

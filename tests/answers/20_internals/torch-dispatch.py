@@ -1262,3 +1262,41 @@ class Lazy(lazy.Noted):
 def torch_dispatch(x: torch.Tensor) -> Lazy:
     """Given: a lazy tensor whose value is x."""
     return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="equal calls are noted once" says=["the same call a second time", "two equal calls are two operations"]
+from torch.utils._pytree import tree_flatten, tree_map
+
+
+class Lazy(lazy.Noted):
+    notes = {}  # common subexpressions: the same call on the same arguments is noted once
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if func._schema.is_mutable:
+            raise RuntimeError(f"{func} writes")
+        leaves, spec = tree_flatten((args, kwargs))
+        key = (
+            func,
+            str(spec),
+            *(id(a) if isinstance(a, torch.Tensor) else repr(a) for a in leaves),
+        )
+        if key not in cls.notes:
+            twins, options = lazy.as_meta((args, kwargs))
+            cls.notes[key] = Lazy(func(*twins, **options), (func, args, kwargs))
+        return cls.notes[key]
+
+    def value(self) -> torch.Tensor:
+        if self.known is None:
+            function, args, kwargs = self.call
+            args, kwargs = tree_map(
+                lambda a: a.value() if isinstance(a, Lazy) else a, (args, kwargs)
+            )
+            self.known = function(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))

@@ -15,6 +15,12 @@ class _Named(Handle):
     """A handle of a subclass."""
 
 
+class _Batch:
+    """No handle, and it has keys."""
+
+    keys = frozenset({"Autograd"})
+
+
 def _call(*handles: Any, setup: Callable | None = None, operator: str = "add") -> Callable:
     def run(Dispatcher):
         log = []
@@ -95,6 +101,24 @@ def _twice(Dispatcher):
     return log, other
 
 
+def _entry_by_entry(Dispatcher):
+    """Who runs in one and the same call after each of several registrations."""
+    log, x = [], Handle(1, "List", "Log")
+    dispatcher = new_dispatcher(Dispatcher, log)
+    log.append(error_of(lambda: dispatcher.call("add", x)))
+    entries = {"a fallback": "*", "a second fallback": "*", "its own": "add", "again": "add"}
+    for name, operator in entries.items():
+        dispatcher.register(operator, "Log", noting(log, name))
+        dispatcher.call("add", x)
+    return log
+
+
+def _of_another_class(Dispatcher):
+    log = []
+    new_dispatcher(Dispatcher, log).call("add", Handle(1, "List"), _Batch())
+    return log
+
+
 def _after_falling(Dispatcher):
     """Two calls that fall through, and one of another operator with a kernel under that key."""
     log = []
@@ -152,6 +176,11 @@ TABLE = {
         _call(_Named(1, "List"), _Named(2, "List")),
         (("List", [1, 2]), ["List"]),
         "whatever has keys counts: ask a value for its keys, not for its type",
+    ),
+    "keys on something that is no handle": Scenario(
+        _of_another_class,
+        ["Autograd"],
+        "whatever has keys counts, a handle or not: ask a value for its keys, not for its type",
     ),
     "a number beside a handle": Scenario(
         _call(2.5, Handle(2, "NumPy"), 7),
@@ -270,6 +299,11 @@ TABLE = {
         _twice,
         (["List", "newer"], ["of the second"]),
         "each dispatcher has a table to itself, and is read anew at each call",
+    ),
+    "a call after each of several registrations": Scenario(
+        _entry_by_entry,
+        ["NotImplementedError", "a fallback", "a second fallback", "its own", "again"],
+        "the table is read anew at each call: what was found before may be replaced since",
     ),
     "a kernel that returns None": Scenario(
         _returns(None), [None], "None is a result like any other"

@@ -155,6 +155,18 @@ def _two_keywords(Lazy):
     return plain(given(one, "the result").value()), plain(other.value())
 
 
+def _equal_calls(Lazy):
+    """The same call twice: a plain operand changes in between; the operator draws."""
+    a, b = _lazy(Lazy, torch.zeros(64)), torch.ones(64)
+    one = plain(given(a + b, "the result of an operation").value())[0]
+    b.fill_(5.0)
+    other = plain((a + b).value())[0]
+    with torch.random.fork_rng(devices=[]):
+        draws: list[Any] = [torch.rand_like(a) for _ in range(2)]
+        drawn = [draw.value() for draw in draws]
+    return one, other, torch.equal(*drawn)
+
+
 def _once(Lazy):
     x = _source([1.0, 2.0])
     with _RealWork() as work:
@@ -296,6 +308,11 @@ LAZY = {
         _two_keywords,
         ([3.0, 6.0], [4.0, 8.0]),
         "each tensor has a call and a value to itself: what is known of one isn't the other's",
+    ),
+    "the same call a second time": Scenario(
+        _equal_calls,
+        (1.0, 5.0, False),
+        "two equal calls are two operations: a plain tensor may have changed, rand draws anew",
     ),
     "used three times": Scenario(
         _once,
