@@ -4233,3 +4233,102 @@ def fit(
     finally:
         signal.signal(signal.SIGTERM, before)
     return done
+
+
+# %% wrong="words of its own for a save that fails" breaks="An error of a save or of a batch is raised as it is" says=["the error of a save is raised as it is"]
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.nn as nn
+
+
+def save(done, model, optimizer, file):
+    """Write beside the file, then put it in its place at once."""
+    beside = file.with_name(file.name + ".new")
+    kept = {"step": done, "model": model.state_dict(), "optimizer": optimizer.state_dict()}
+    try:
+        torch.save(kept, beside)
+        os.replace(beside, file)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise RuntimeError(f"step {done} could not be kept in {file}") from error
+
+
+def share(model, world_size):
+    """All ranks get the weights and buffers of rank 0."""
+    if world_size == 1:
+        return
+    with torch.no_grad():
+        for tensor in [*model.parameters(), *model.buffers()]:
+            whole = tensor.detach().clone().contiguous()
+            dist.broadcast(whole, 0)
+            tensor.copy_(whole)
+
+
+def average(model, world_size):
+    """The mean of the gradients over the ranks; a frozen parameter has none."""
+    for parameter in model.parameters():
+        if not parameter.requires_grad:
+            continue
+        if parameter.grad is None:
+            parameter.grad = torch.zeros_like(parameter)
+        if world_size > 1:
+            dist.all_reduce(parameter.grad)
+            parameter.grad /= world_size
+
+
+def agreed(asked, world_size):
+    """Whether any rank was asked to stop."""
+    if world_size == 1:
+        return bool(asked)
+    note = torch.tensor([float(bool(asked))])
+    dist.all_reduce(note, dist.ReduceOp.MAX)
+    return note.item() > 0
+
+
+def fit(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    loss: Callable,
+    batch: Callable,
+    steps: int,
+    file: str | Path,
+    every: int = 50,
+) -> int:
+    many = dist.is_available() and dist.is_initialized()
+    rank, world_size = (dist.get_rank(), dist.get_world_size()) if many else (0, 1)
+    file = Path(file)
+    asked = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: asked.append(number))
+    try:
+        done = 0
+        if file.exists():
+            kept = torch.load(file, map_location="cpu")
+            model.load_state_dict(kept["model"])
+            optimizer.load_state_dict(kept["optimizer"])
+            done = kept["step"]
+        if many:
+            dist.barrier()
+        share(model, world_size)
+        stop = False
+        while done < steps and not stop:
+            torch.manual_seed(done * world_size + rank)
+            x, y = batch(done, rank, world_size)
+            model.train()
+            model.zero_grad(set_to_none=True)
+            loss(model(x), y).backward()
+            average(model, world_size)
+            optimizer.step()
+            done += 1
+            stop = agreed(asked, world_size)
+            if rank == 0 and (done % every == 0 or done == steps or stop):
+                save(done, model, optimizer, file)
+        if many:
+            dist.barrier()
+        return done
+    finally:
+        signal.signal(signal.SIGTERM, before)

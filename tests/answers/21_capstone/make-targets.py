@@ -535,7 +535,7 @@ def make_targets(
     return target
 
 
-# %% wrong="area as shares" says=["three areas of 36: the first"]
+# %% wrong="area as shares" says=["three areas of 36 pixels: the first"]
 import torch
 
 
@@ -1097,4 +1097,38 @@ def make_targets(boxes, labels, size, cells=8):
         target[5, row, column] = y[i].float() - row
         target[6, row, column] = wide[i] / width
         target[7, row, column] = high[i] / height
+    return target
+
+
+# %% wrong="the area inside the photograph" breaks="the shape with the largest area in pixels gets it" says=["its whole area counts"]
+import torch
+
+
+def make_targets(boxes, labels, size, cells=8):
+    height, width = size
+    target = torch.zeros(8, cells, cells)
+    taken = set()
+    shapes = sorted(
+        zip(boxes.double().tolist(), labels.tolist(), strict=True),
+        key=lambda shape: (
+            -(min(shape[0][2], width) - max(shape[0][0], 0))
+            * (min(shape[0][3], height) - max(shape[0][1], 0))
+        ),
+    )
+    for (left, top, right, bottom), label in shapes:
+        x, y = (left + right) / 2 * cells / width, (top + bottom) / 2 * cells / height
+        column, row = int(x), int(y)
+        if (row, column) in taken:
+            continue
+        taken.add((row, column))
+        one_hot = [float(label == k) for k in range(3)]
+        numbers = [
+            1.0,
+            *one_hot,
+            x - column,
+            y - row,
+            (right - left) / width,
+            (bottom - top) / height,
+        ]
+        target[:, row, column] = torch.tensor(numbers)
     return target

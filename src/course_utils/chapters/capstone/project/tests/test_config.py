@@ -45,7 +45,7 @@ def status_of(words, kind=Other):
         with contextlib.redirect_stderr(io.StringIO()):
             result = read_config(words, kind)
     except SystemExit as told:
-        return told.code
+        return "1: SystemExit of a text" if isinstance(told.code, str) else told.code
     assert result is not None, NOTHING
     return "none: it returned"
 

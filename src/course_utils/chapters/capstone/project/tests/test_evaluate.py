@@ -87,6 +87,11 @@ def test_half_an_overlap_is_enough():
         result = score(([(0.9, 0, (0.0, 0.0, 0.5, high))], [(0, wide)]))
         why = f"intersection over union is {2 * high:g}, less than a half"
         check(result, why, precision=0, recall=0)
+    far = (6000.0, 6000.0, 8000.0, 8000.0)
+    why = "half an overlap and a box 8000 pixels away: a shift of each class would round its boxes"
+    for high in (513 / 2048, 515 / 2048):
+        found = [(0.9, 0, far), (0.8, 2, (0.0, 0.0, 90.0, high))]
+        check(score((found, [(0, far), (2, (0.0, 0.0, 90.0, 2 * high))])), why, precision=1)
 
 
 def test_the_surest_chooses_first():

@@ -84,6 +84,10 @@ def test_a_box_that_reaches_out_of_the_image():
         assert cells_of(target) == [place], f"{why}: its centre counts as it is, don't cut the box"
         right = torch.tensor([(box[2] - box[0]) / 80, (box[3] - box[1]) / 40])
         close(target[6:, *place], right, f"{why}: its size counts as it is, don't cut the box")
+    out, inside = [-30, 8, 34, 16], [0, 4, 18, 22]  # 272 of its 512 pixels are inside
+    why = "of two shapes in a cell one reaches out of the image: its whole area counts"
+    target = targets([inside, out], [0, 2], (40, 80))
+    close(target[1:4, 2, 0], torch.tensor([0.0, 0, 1]), why)
 
 
 def test_one_grid_for_each_call():
@@ -172,7 +176,8 @@ def test_every_cell_has_its_own_largest():
 def test_of_equal_areas_the_first_keeps_the_cell():
     for boxes in ([[4, 6, 8, 15], [3, 3, 9, 9]], [[3, 3, 9, 9], [4, 6, 8, 15]]):
         target = targets(boxes, [1, 0], (36, 48), cells=2)
-        close(target[1:4, 0, 0], torch.tensor([0.0, 1, 0]), "both areas are 36: the first counts")
+        why = "both areas are 36 pixels: the first counts"
+        close(target[1:4, 0, 0], torch.tensor([0.0, 1, 0]), why)
     narrow, flat = [20, 8, 20, 16], [16, 12, 24, 12]
     for boxes in ([narrow, flat], [flat, narrow]):
         target = targets(boxes, [1, 0], (40, 40))
@@ -192,7 +197,8 @@ def test_of_three_equal_areas_the_first_keeps_the_cell():
         turned = boxes[turn:] + boxes[:turn]
         for size in ((36, 48), (53, 31), (64, 64), (30, 38), (30, 46), (30, 63)):
             target = targets(turned, [1, 0, 2], size, cells=1)
-            close(target[1:4, 0, 0], torch.tensor([0.0, 1, 0]), "three areas of 36: the first")
+            why = "three areas of 36 pixels: the first"
+            close(target[1:4, 0, 0], torch.tensor([0.0, 1, 0]), why)
 
 
 def test_a_centre_on_the_line_between_two_cells():

@@ -9,7 +9,7 @@ import torch
 import torch.nn as nn
 from expect import close
 from ranks import run_ranks
-from runs import Net, Run, a_run, late_on_two_ranks, on_two_ranks, terminate, write_half
+from runs import Net, Run, a_run, late_on_two_ranks, on_two_ranks, raised_by, terminate, write_half
 
 
 def test_the_steps_of_one_process():
@@ -158,13 +158,12 @@ def test_a_save_that_dies_leaves_the_file_whole():
         assert run.step_in_file() == 2, "after 2 steps the file holds another run"
         good = run.file.read_bytes()
         with patch("torch.save", half):
-            try:
-                run(4)
-            except OSError:
-                pass
-            else:
-                assert tried, "the end of the run was not saved by torch.save"
-                raise AssertionError("the error of a save that failed was swallowed")
+            error = raised_by(lambda: run(4))
+        assert tried, "the end of the run was not saved by torch.save"
+        assert error is not None, "the error of a save that failed was swallowed"
+        assert isinstance(error, OSError), (
+            f"torch.save raised OSError, and fit {error!r}: the error of a save is raised as it is"
+        )
         assert run.file.read_bytes() != b"half", (
             "a save that died half-way destroyed the last good file: write beside it, then replace"
         )
