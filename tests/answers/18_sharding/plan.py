@@ -456,3 +456,39 @@ def plan(job):
         if room >= 1:
             fits.append((layout, min(room, job["batch"])))
     return min(fits, key=lambda one: seconds_per_sample(*one, job), default=None)
+
+
+# %% wrong="the seconds as float32" breaks="those with the fewest seconds a sample" says=["compare all their digits"]
+def plan(job: dict) -> tuple[str, int] | None:
+    p, shard = job["parameters"], -(-job["parameters"] // job["world_size"])
+    names = ["DDP", "stage 1", "stage 2", "stage 3"]
+    sizes = [16 * p, 8 * p + 8 * shard, 4 * p + 12 * shard, 16 * shard + 8 * job["largest"]]
+    room = (job["budget"] - torch.tensor(sizes)) // job["sample"]
+    samples = room.clamp(max=job["batch"])
+    if not (samples > 0).any():
+        return None
+    seconds = torch.stack(
+        [torch.as_tensor(seconds_per_sample(name, n, job)) for name, n in zip(names, samples)]
+    )
+    seconds[samples < 1] = torch.inf
+    place = int(seconds.argmin())
+    return names[place], int(samples[place])
+
+
+# %% wrong="the samples as a NumPy number" says=["the samples are an `int`, here of type int64"]
+import numpy as np
+
+
+def plan(job):
+    P = job["parameters"]
+    S = -(-P // job["world_size"])
+    layouts = np.array(["DDP", "stage 1", "stage 2", "stage 3"])
+    used = np.array([16 * P, 8 * P + 8 * S, 4 * P + 12 * S, 16 * S + 8 * job["largest"]])
+    samples = np.minimum((job["budget"] - used) // job["sample"], job["batch"])
+    fits = samples >= 1
+    if not fits.any():
+        return None
+    layouts, samples = layouts[fits], samples[fits]
+    seconds = [seconds_per_sample(layout, n, job) for layout, n in zip(layouts, samples)]
+    best = np.argmin(seconds)
+    return str(layouts[best]), samples[best]

@@ -1104,3 +1104,35 @@ def sharded_optimizer(parameters, rank, world_size, options):
                 at += p.numel()
 
     return step, adam
+
+
+# %% wrong="divides the row of gradients in place, which may be a gradient itself" breaks="`.grad` stays as it is" says=["a single parameter of four numbers", "changed the .grad of parameter 0"]
+from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
+
+
+def sharded_optimizer(parameters, rank, world_size, options):
+    n = sum(p.numel() for p in parameters)
+    pad = -n % world_size
+    size = (n + pad) // world_size
+
+    def flatten(tensors):
+        row = _flatten_dense_tensors(tensors)
+        return torch.cat([row, row.new_zeros(pad)]) if pad else row
+
+    mine = flatten([p.detach() for p in parameters])[rank * size :][:size].clone()
+    mine.requires_grad_()
+    mine.grad = torch.zeros_like(mine)
+    adam = torch.optim.Adam([mine], **options)
+
+    @torch.no_grad()
+    def step():
+        row = flatten([p.grad for p in parameters])
+        row.div_(world_size)  # first the division: the sum can't overflow
+        dist.reduce_scatter_tensor(mine.grad, row)
+        adam.step()
+        whole = torch.empty(n + pad)
+        dist.all_gather_into_tensor(whole, mine.detach())
+        for p, new in zip(parameters, _unflatten_dense_tensors(whole[:n], parameters)):
+            p.copy_(new)
+
+    return step, adam

@@ -17,7 +17,7 @@ from course_utils.chapters.sharding.jobs import attempt, random_like
 from course_utils.learner.checks import check_close, check_equal
 from course_utils.learner.tracebacks import ends_in_notebook
 
-# What torch.load says of half a file.
+# What torch.load says of a file that was begun.
 TORN = "zip archive|central directory|EOF|Unpickling|truncated|Ran out of input|invalid load key"
 
 
@@ -83,7 +83,7 @@ def run_elastic(rank, world_size, elastic, folder, log, start, steps, every, tro
         if start == 0 and trouble[0] == "save" and trouble[1] == len(calls):
             dies_in = next(iter(calls.values())) if trouble[2] == "last" else 1
             if calls[training.last] == dies_in:
-                write_half(whole_save, obj, f)
+                write_torn(whole_save, obj, f, 0 if trouble[1] == 1 else trouble[2])
                 os._exit(1)
         return whole_save(obj, f, *args, **options)
 
@@ -93,11 +93,13 @@ def run_elastic(rank, world_size, elastic, folder, log, start, steps, every, tro
     return [parameter.detach().clone() for parameter in training.model.parameters()]
 
 
-def write_half(whole_save, obj, f):
+def write_torn(whole_save, obj, f, kind):
+    """Nothing yet, half, or of the last file a few bytes: each is another error to load."""
     whole = io.BytesIO()
     whole_save(obj, whole)
-    half = whole.getvalue()[: len(whole.getvalue()) // 2]
-    f.write(half) if hasattr(f, "write") else Path(f).write_bytes(half)
+    some = whole.getvalue()
+    some = some[: {0: 0, "first": len(some) // 2, "last": 3}[kind]]
+    f.write(some) if hasattr(f, "write") else Path(f).write_bytes(some)
     f.flush() if hasattr(f, "flush") else None
 
 

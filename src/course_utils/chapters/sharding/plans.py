@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-
 
 def why_not(found, right, job, seconds_per_sample, slips=None) -> str:
     """Words for what a plan breaks, those of a known slip first; empty if no rule explains it."""
@@ -12,8 +10,8 @@ def why_not(found, right, job, seconds_per_sample, slips=None) -> str:
     if not isinstance(found, tuple) or len(found) != 2:
         return "a plan is the pair (layout, samples), or None if nothing fits"
     layout, samples = found
-    if not isinstance(samples, Integral):
-        return f"the samples are an `int`, here of type {type(samples).__name__}"
+    if type(samples) is not int:
+        return f"the samples are an `int`, here of type {type(samples).__name__}: int() makes one"
     whole, shard = job["parameters"], -(-job["parameters"] // job["world_size"])
     need = {
         "DDP": 16 * whole,
