@@ -1768,7 +1768,8 @@ except RuntimeError as error:
 # - The norm is taken over all of an output's weights: for a `Linear` over a row, for a `Conv2d` of
 #   weight (out, in, kh, kw) over in, kh and kw.
 # - The length has the shape (out, 1), or (out, 1, 1, 1): as many dimensions as the weight.
-# - The weight's value, and so the layer's output, is the same right after.
+# - The weight's value, and so the layer's output, is the same right after. (No output's length is
+#   below 1e-10.)
 #
 # `weight_norm(layer)` does it by a forward pre-hook. Returns the layer.
 #
@@ -2056,8 +2057,9 @@ with branches.square.register_forward_hook(lambda m, args, out: kept["square"]):
 # - `donor` and `model` may be one and the same. The donor is run once on `a`, and `model` once for
 #   each name on `b`, each time with that *one* module patched.
 # - Each named module is called once in a run; inputs may be passed by keyword.
-# - What a module returns is a tensor, or a tuple that holds tensors and tuples, as an LSTM's. It is
-#   the value at the moment when the module returned it, whatever happens to it later, in place.
+# - What a module returns is a tensor, or a tuple that holds tensors and tuples, as an LSTM's (no named
+#   ones). It is the value at the moment when the module returned it, whatever happens to it later,
+#   in place.
 # - The answers, which are tensors, have no graph. (No `forward` switches autograd on.)
 # - All is left as it was, even if a run raises or a name is unknown (the exception goes on its
 #   way): your hooks are gone, those that were there before are not, modes, `.grad` and autograd's

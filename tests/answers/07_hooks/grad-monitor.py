@@ -1012,3 +1012,59 @@ def grad_monitor(model):
 
 
 ill_layer = "layer4"
+
+
+# %% wrong="a place for a child is a child" breaks="that has no children" says=["nor has 10, where a child was registered as None"]
+def grad_monitor(model: nn.Module) -> tuple[dict[str, list[float]], list]:
+    norms: dict[str, list[float]] = {}
+    handles = []
+    for name, module in model.named_modules():
+        if module._modules:
+            continue
+        norms[name] = []
+
+        def hook(module, grad_output, values=norms[name]):
+            (grad,) = grad_output
+            values.append(float(grad.norm()))
+
+        handles.append(module.register_full_backward_pre_hook(hook))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="both names of a module" breaks="(as `named_modules()` gives it)" says=["each once, as named_modules() has them"]
+def grad_monitor(model):
+    norms, handles = {}, []
+    for name, m in model.named_modules(remove_duplicate=False):
+        if not list(m.children()):
+            norms[name] = []
+            handles.append(
+                m.register_full_backward_pre_hook(
+                    lambda m, g, v=norms[name]: v.append(float(g[0].norm()))
+                )
+            )
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="a name that begins another one's" breaks="that has no children" says=["norms has ['0.0', '10']"]
+def grad_monitor(model):
+    names = [n for n, _ in model.named_modules()]
+    norms, handles = {}, []
+    for name, m in model.named_modules():
+        if any(o != name and o.startswith(name) for o in names):
+            continue
+        norms[name] = []
+        handles.append(
+            m.register_full_backward_pre_hook(
+                lambda m, g, v=norms[name]: v.append(float(g[0].norm()))
+            )
+        )
+    return norms, handles
+
+
+ill_layer = "layer4"

@@ -908,3 +908,45 @@ class Reversal(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad_output):
         return -ctx.strength * grad_output, None
+
+
+# %% wrong="no gradient where the strength is 0" breaks="is the gradient of `y` times `-strength`" says=["Reversal.apply, x in torch.float16, of strength 0, (1 * y).sum().backward() left no gradient"]
+def gradient_reversal(x: torch.Tensor, strength: float) -> torch.Tensor:
+    y = x.view_as(x)
+    if y.requires_grad:
+        y.register_hook(lambda grad: grad * -strength)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if not ctx.strength or not ctx.needs_input_grad[0]:
+            return None, None  # nothing comes through
+        return grad_output * -ctx.strength, None
+
+
+# %% wrong="none for a gradient of zeros" breaks="is the gradient of `y` times `-strength`" says=["Reversal.apply, x in torch.float16, of strength 2, (0 * y).sum().backward() left no gradient"]
+def gradient_reversal(x, strength):
+    y = x.view_as(x)
+    if y.requires_grad:
+        y.register_hook(lambda grad: -strength * grad)
+    return y
+
+
+class Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, strength):
+        ctx.strength = strength
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        if not grad_output.any():
+            return None, None
+        return -ctx.strength * grad_output, None

@@ -27,7 +27,7 @@
 # - "even if a run raises": of the wrong shape, so that its run raises
 # - "a dict from each name": "no names"
 
-# %% wrong="the hook looks and returns nothing" breaks="in which the module of that name returns what the donor's module" says=["the answer for 'blocks.0': this is run B as it is: does the hook return the activation of run A?", "it is not 'blocks.5': with its activation from run A the answer to B is still negative"]
+# %% wrong="the hook looks and returns nothing" breaks="in which the module of that name returns what the donor's module" says=["the answer for 'blocks.0': this is run B as it is: does the hook return the activation of run A, and are run A's hooks gone by then?", "it is not 'blocks.5': with its activation from run A the answer to B is still negative"]
 def intervention(donor, model, names, a, b):
     kept, answers = {}, {}
     with torch.no_grad():
@@ -1136,6 +1136,58 @@ def intervention(donor, model, names, a, b, answers={}):
         patch = lambda m, args, out, name=name: kept[name]
         with torch.no_grad(), model.get_submodule(name).register_forward_hook(patch):
             answers[name] = model(b)
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="run A's hooks stay until the end" says=["this is run B as it is: does the hook return the activation of run A, and are run A's hooks gone by then?"]
+import copy
+
+
+@torch.no_grad()
+def intervention(donor, model, names, a, b):
+    kept, answers = {}, {}
+
+    def keep(name):
+        def hook(module, args, output):
+            kept[name] = copy.deepcopy(output)
+
+        return hook
+
+    with contextlib.ExitStack() as stack:
+        for name in names:
+            stack.enter_context(donor.get_submodule(name).register_forward_hook(keep(name)))
+        donor(a)
+        for name in names:
+            with model.get_submodule(name).register_forward_hook(lambda *_: kept[name]):
+                answers[name] = model(b).detach()
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="writes the patch into run B's output" breaks="All is left as it was" says=["an Identity returns what it was handed: return the patch, and write to nothing"]
+def intervention(donor, model, names, a, b):
+    kept, answers = {}, {}
+    with torch.no_grad():
+        with contextlib.ExitStack() as s:
+            for n in names:
+                s.enter_context(
+                    donor.get_submodule(n).register_forward_hook(
+                        lambda m, a, o, n=n: kept.update({n: copy.deepcopy(o)})
+                    )
+                )
+            donor(a)
+        for n in names:
+            with model.get_submodule(n).register_forward_hook(
+                lambda m, i, o: (
+                    o.copy_(kept[n]) if torch.is_tensor(o) and o.shape == kept[n].shape else kept[n]
+                )
+            ):
+                answers[n] = model(b)
     return answers
 
 

@@ -131,7 +131,7 @@ def bring_back(kept):
 
 # %% right="a dict, and what is half was float32"
 def offload_saved(tensor):
-    halved = tensor.dtype is torch.float32 and type(tensor) is not nn.Parameter
+    halved = tensor.dtype is torch.float32 and not isinstance(tensor, nn.Parameter)
     if halved:
         return {"half": tensor.detach().to(torch.float16)}
     return {"exact": tensor.data}
@@ -516,7 +516,7 @@ def bring_back(kept):
     return tensor
 
 
-# %% wrong="kept in one buffer for each shape" breaks="gives the tensor again" says=["two tensors are kept, of ones and of twos"]
+# %% wrong="kept in one buffer for each shape" breaks="gives the tensor again" says=["ones are kept, then twos, which lie where the ones lay"]
 buffers = {}
 
 
@@ -548,3 +548,55 @@ def bring_back(kept):
     if key not in known:
         known[key] = tensor.to(dtype)
     return known[key]
+
+
+# %% wrong="one copy for each address" breaks="gives the tensor again" says=["Each is kept by itself: an address is used again"]
+_seen = {}
+
+
+def offload_saved(tensor):
+    """A tensor that is saved twice shares one copy."""
+    if tensor.dtype != torch.float32 or isinstance(tensor, nn.Parameter):
+        return tensor.detach(), tensor.dtype
+    key = (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor._version)
+    if key not in _seen:
+        _seen[key] = tensor.detach().half()
+    return _seen[key], tensor.dtype
+
+
+def bring_back(kept):
+    tensor, dtype = kept
+    return tensor.to(dtype)
+
+
+# %% wrong="the exact type of a parameter" breaks="A float32 tensor that isn't a parameter" says=["a parameter of a subclass of nn.Parameter comes back as"]
+def offload_saved(tensor):
+    if tensor.dtype == torch.float32 and type(tensor) is not nn.Parameter:
+        return {"tensor": tensor.detach().half(), "dtype": tensor.dtype}
+    return {"tensor": tensor.detach(), "dtype": tensor.dtype}
+
+
+def bring_back(kept):
+    return kept["tensor"].to(kept["dtype"])
+
+
+# %% wrong="the default dtype on the way back" breaks="with the dtype" says=["where the default dtype is float64, comes back in torch.float64"]
+def offload_saved(tensor):
+    small = tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter)
+    return [tensor.detach().half() if small else tensor.detach(), small]
+
+
+def bring_back(kept):
+    tensor, small = kept
+    return tensor.to(torch.get_default_dtype()) if small else tensor
+
+
+# %% wrong="buffers exactly, too" breaks="is kept in half precision" says=["a buffer comes back as"]
+def offload_saved(tensor):
+    if tensor.dtype != torch.float32 or isinstance(tensor, (nn.Parameter, nn.Buffer)):
+        return tensor.detach(), tensor.dtype
+    return tensor.detach().half(), tensor.dtype
+
+
+def bring_back(kept):
+    return kept[0].to(kept[1])

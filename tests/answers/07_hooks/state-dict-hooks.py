@@ -781,3 +781,26 @@ def state_dict_hooks(model, renamed):
 
     model.register_load_state_dict_pre_hook(rename)
     return log
+
+
+# %% wrong="renames only to what the model has" breaks="are taken for the new ones" says=["the key fc.scale, of shape (1,), does not fit the model", "a key of an old name is renamed, whatever comes of it"]
+def state_dict_hooks(model, renamed):
+    notes = []
+
+    def hook(module, state_dict, prefix, *rest):
+        own = module.state_dict(prefix=prefix)
+        moved = {}
+        for key in list(state_dict):
+            for old, new in renamed.items():
+                start = f"{prefix}{old}."
+                if not key.startswith(start):
+                    continue
+                target = f"{prefix}{new}." + key.removeprefix(start)
+                if target in own:
+                    moved[target] = state_dict.pop(key)
+                    notes.append(f"{key} -> {target}")
+                break
+        state_dict.update(moved)
+
+    model.register_load_state_dict_pre_hook(hook)
+    return notes

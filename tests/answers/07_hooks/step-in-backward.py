@@ -266,7 +266,7 @@ def step_in_backward(parameters, lr, momentum):
     return handles
 
 
-# %% wrong="Nesterov's step" breaks="weight = weight - lr * velocity" says=["this is Nesterov's step: subtract lr * velocity"]
+# %% wrong="Nesterov's step" breaks="weight = weight - lr * velocity" says=["as Nesterov's: subtract lr * velocity, which is the gradient alone the first time"]
 def step_in_backward(parameters, lr, momentum):
     velocities = {}
 
@@ -642,3 +642,17 @@ def step_in_backward(parameters, lr, momentum):
         waiting.append(parameter)
 
     return [p.register_post_accumulate_grad_hook(step) for p in parameters if p.requires_grad]
+
+
+# %% wrong="the first gradient twice" breaks="velocity = gradient" says=["subtract lr * velocity, which is the gradient alone the first time"]
+def step_in_backward(parameters, lr, momentum):
+    velocities = {}
+
+    @torch.no_grad()
+    def hook(p):
+        velocity = velocities.setdefault(p, p.grad.clone())
+        velocity.mul_(momentum).add_(p.grad)
+        p.sub_(lr * velocity)
+        p.grad = None
+
+    return [p.register_post_accumulate_grad_hook(hook) for p in parameters if p.requires_grad]

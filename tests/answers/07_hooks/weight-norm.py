@@ -1300,3 +1300,60 @@ class WeightNorm(nn.Module):
 
     def right_inverse(self, weight):
         return weight.flatten(1).norm(dim=1).view(-1, *[1] * (weight.dim() - 1)), weight
+
+
+# %% wrong="dimensions remembered by right_inverse" breaks="which uses these two alone" says=["forward(g, v) of a new WeightNorm, with g = 10, v = [[[[3.0], [4.0]]], [[[3.0], [4.0]]]]"]
+def weight_norm(layer):
+    weight = layer.weight.detach()
+    dims = tuple(range(1, weight.dim()))
+    del layer.weight
+    layer.weight_g = nn.Parameter(torch.linalg.vector_norm(weight, dim=dims, keepdim=True))
+    layer.weight_v = nn.Parameter(weight.clone())
+
+    def hook(module, args):
+        length = torch.linalg.vector_norm(module.weight_v, dim=dims, keepdim=True)
+        module.weight = module.weight_v * (module.weight_g / length)
+
+    layer.register_forward_pre_hook(hook)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    dims = (1,)
+
+    def forward(self, g, v):
+        return v * (g / torch.linalg.vector_norm(v, dim=self.dims, keepdim=True))
+
+    def right_inverse(self, weight):
+        self.dims = tuple(range(1, weight.dim()))
+        return torch.linalg.vector_norm(
+            weight, dim=self.dims, keepdim=True
+        ).detach(), weight.detach()
+
+
+# %% wrong="the shape of the first call" breaks="which uses these two alone" says=["weight_g replaced: raised RuntimeError: shape '[1, 1]' is invalid"]
+def weight_norm(layer):
+    w = layer.weight.detach()
+    dims = tuple(range(1, w.dim()))
+    del layer.weight
+    layer.weight_g = nn.Parameter(torch.linalg.vector_norm(w, dim=dims, keepdim=True))
+    layer.weight_v = nn.Parameter(w)
+    layer.register_forward_pre_hook(
+        lambda m, a: setattr(
+            m,
+            "weight",
+            m.weight_g * m.weight_v / torch.linalg.vector_norm(m.weight_v, dim=dims, keepdim=True),
+        )
+    )
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        if not hasattr(self, "shape"):
+            self.shape = g.shape
+        return g * v / v.flatten(1).norm(dim=1).view(self.shape)
+
+    def right_inverse(self, weight):
+        self.shape = (len(weight), *[1] * (weight.dim() - 1))
+        return weight.flatten(1).norm(dim=1).view(self.shape), weight

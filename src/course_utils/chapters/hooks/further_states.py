@@ -47,18 +47,19 @@ def _entered_later(capture: Callable) -> None:
 @with_both
 def _short_dtypes(name: str, reverse: Callable) -> None:
     for dtype in (torch.float16, torch.bfloat16):
-        for strength in (0.5, 2):
-            x = ones(3, dtype=dtype).requires_grad_()
-            words = f"{name}, x in {dtype}, of strength {strength}"
+        for strength, factor in ((0.5, 1), (2, 1), (0, 1), (2, 0)):
+            x, ran = ones(3, dtype=dtype).requires_grad_(), f"({factor} * y).sum().backward()"
+            words = f"{name}, x in {dtype}, of strength {strength}, {ran}"
             try:
                 y = reverse(x, strength)
-                y.sum().backward()
+                (factor * y).sum().backward()
             except RuntimeError as error:
-                raise AssertionError(f"{words}: backward() raised {error}") from error
-            found = [y.dtype, grad_of(x).dtype]
+                raise AssertionError(f"{words} raised {error}") from error
+            assert x.grad is not None, f"{words} left no gradient, not even zeros"
+            found = [y.dtype, x.grad.dtype]
             assert found == [dtype, dtype], f"{words}: y and the gradient are in {found}"
-            numbers = grad_of(x).tolist()
-            assert numbers == [-strength] * 3, f"{words}: the gradient of y.sum() is {numbers}"
+            numbers = x.grad.tolist()
+            assert numbers == [-strength * factor] * 3, f"{words} left the gradient {numbers}"
 
 
 def _other_hooks_on_the_table(freeze_rows: Callable) -> None:
@@ -135,10 +136,13 @@ def _called_again(keep: Callable, back: Callable) -> None:
         x = torch.arange(6, device=course_utils.device).view(2, 3).to(kind) / 3
         what = f"bring_back(offload_saved(x)), with x in {kind},"
         check_states(lambda tensor: back(keep(tensor)), x.to(kind), what=what)
-    first, second = keep(ones(2)), keep(2 * ones(2))
-    found = back(first).tolist()
-    words = f"two tensors are kept, of ones and of twos, and the first comes back as {found}"
-    assert found == [1, 1], f"{words}: each is kept by itself"
+    memory, pair = ones(2), []
+    for number in (1, 2):  # what .data gives is another tensor each time, in the same memory
+        pair.append(keep(memory.data.fill_(number).data))
+    first, second = pair
+    found = [back(one)[0].item() for one in pair]
+    words = f"ones are kept, then twos, which lie where the ones lay: they come back as {found}"
+    assert found == [1, 2], f"{words}. Each is kept by itself: an address is used again"
     for one, other in zip(tree_leaves(first), tree_leaves(second), strict=True):
         if isinstance(one, Tensor):
             one.copy_(other)

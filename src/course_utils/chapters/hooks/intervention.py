@@ -178,7 +178,8 @@ def check_intervention(
 def _intervention_slips(donor, model, name, names, a, b) -> dict[str, Tensor]:
     with torch.no_grad():
         slips = {
-            "this is run B as it is: does the hook return the activation of run A?": model(b),
+            "this is run B as it is: does the hook return the activation of run A, and are run A's "
+            "hooks gone by then?": model(b),
             "this is run A's own answer: run B gets the input b, and one module of A's": donor(a),
         }
     other = known_slips.patched(model, donor, [name], b, a)

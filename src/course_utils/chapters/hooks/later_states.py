@@ -31,12 +31,27 @@ def _back(keep: Callable, back: Callable, tensor: Tensor, rounded: bool, words: 
 def _leaf(keep: Callable, back: Callable) -> None:
     x = torch.tensor([0.1, 0.2], device=course_utils.device, requires_grad=True)
     _back(keep, back, x, True, "an input that needs a gradient, and is no parameter,")
+    _back(keep, back, nn.Buffer(x.detach()), True, "a buffer")
 
 
 def _frozen_parameter(keep: Callable, back: Callable) -> None:
     start = torch.tensor([0.1, 0.2], device=course_utils.device)
     frozen = nn.Parameter(start, requires_grad=False)
     _back(keep, back, frozen, False, "a parameter that is frozen")
+    _back(keep, back, _Tagged(start), False, "a parameter of a subclass of nn.Parameter")
+
+
+class _Tagged(nn.Parameter):
+    pass
+
+
+def _other_default(keep: Callable, back: Callable) -> None:
+    x, before = torch.tensor([0.1], device=course_utils.device), torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        _back(keep, back, x, True, "a float32 tensor, where the default dtype is float64,")
+    finally:
+        torch.set_default_dtype(before)
 
 
 def _empty(keep: Callable, back: Callable) -> None:
@@ -123,15 +138,19 @@ def _exact_weights(weight_norm: Callable, kind: type) -> None:
 
 def _new_length(weight_norm: Callable, kind: type) -> None:
     weight = torch.tensor([[3.0, 4.0]], device=course_utils.device)
-    layer = weight_norm(layer_of(weight))
+    layer, module = weight_norm(layer_of(weight)), kind()
     for length in (10.0, -10.0):
         layer.weight_g = nn.Parameter(torch.full_like(weight[:, :1], length))
         found, right = layer(torch.ones_like(weight)).item(), 1.4 * length
         words = f"weight_g is replaced by a new parameter of {length:g}, and the layer called"
         assert abs(found - right) < 1e-4, f"{words}: it gives {found}, expected {right:g}"
-        again = kind().forward(layer.weight_g.detach(), weight).sum().item()
-        words = f"WeightNorm's forward(g, v) with g = {length:g}, v = [[3, 4]]"
-        assert abs(again - right) < 1e-4, f"{words}: its sum is {again}, expected {right:g}"
+        for outputs, shape in ((1, (1, 2)), (2, (2, 1, 2, 1))):
+            v = weight.repeat(outputs, 1).view(shape)
+            g = torch.full_like(v.flatten(1)[:, :1], length).view(outputs, *[1] * (v.dim() - 1))
+            again = module.forward(g, v).sum().item()
+            words = f"forward(g, v) of a new WeightNorm, with g = {length:g}, v = {v.tolist()}"
+            told = f"its sum is {again}, expected {outputs * right:g}"
+            assert abs(again - outputs * right) < 1e-4, f"{words}: {told}"
 
 
 def _without_graph(weight_norm: Callable, kind: type) -> None:
@@ -273,9 +292,12 @@ def _random_state(intervention: Callable) -> None:
 
 def _zeros(intervention: Callable) -> None:
     model = _Writes()
-    found = intervention(model, model, ["plain"], _number(0.0), _number(1.0))["plain"].item()
+    b = _number(1.0)
+    found = intervention(model, model, ["plain"], _number(0.0), b)["plain"].item()
     words = "in run A the module returned 0, which run B adds to 7"
     assert found == 7, f"{words}: the answer is {found}. Patch whatever was returned, zeros too"
+    told = "an Identity returns what it was handed: return the patch, and write to nothing"
+    assert b.item() == 1, f"the input b was 1, and is {b.item()}: {told}"
 
 
 class _Interrupts(nn.Module):
@@ -303,7 +325,8 @@ def _interrupted(intervention: Callable) -> None:
 STATES: dict[str, dict[str, Callable[..., Any]]] = {
     "offload": {
         "an input that needs a gradient": _leaf,
-        "a frozen parameter": _frozen_parameter,
+        "parameters, frozen and of a subclass": _frozen_parameter,
+        "another default dtype": _other_default,
         "a tensor without elements": _empty,
         "the largest numbers, and NaN": _limits,
         "brought back twice": _twice,

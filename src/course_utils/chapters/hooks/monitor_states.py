@@ -43,7 +43,7 @@ def _no_children(grad_monitor: Callable) -> None:
 class _Own(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.inner = small_network()
+        self.inner = self.alias = small_network()
 
     def forward(self, x: Tensor) -> Tensor:
         return self.inner(x)
@@ -51,11 +51,17 @@ class _Own(nn.Module):
 
 def _own_container(grad_monitor: Callable) -> None:
     norms, _ = grad_monitor(_Own())
-    words = "a class of its own holds a Sequential: the modules without children, and only these"
+    words = "a class of its own holds a Sequential, under two names: the modules without children, "
+    words += "and only these, each once, as named_modules() has them"
     assert sorted(norms) == ["inner.0", "inner.1"], f"{words}; norms has {sorted(norms)}"
-    norms, _ = grad_monitor(nn.Sequential(nn.Sequential(nn.Linear(1, 1)), nn.Sequential()))
-    words = "a Sequential of one Linear has a child, and an empty Sequential, 1, has none"
-    assert sorted(norms) == ["0.0", "1"], f"{words}; norms has {sorted(norms)}"
+    vacant = nn.Sequential()
+    vacant.register_module("0", None)
+    containers = nn.Sequential(nn.Sequential(nn.Linear(1, 1)), nn.Sequential())
+    containers.add_module("10", vacant)
+    norms, _ = grad_monitor(containers)
+    words = "a Sequential of one Linear has a child; an empty Sequential, 1, has none, nor has 10, "
+    words += "where a child was registered as None"
+    assert sorted(norms) == ["0.0", "1", "10"], f"{words}; norms has {sorted(norms)}"
 
 
 def _before(grad_monitor: Callable) -> None:

@@ -186,7 +186,7 @@ def _what_is_wrong_stays(hooks: Callable) -> None:
     for key, value in {**wrong, "fc.weight": torch.ones(1, 1, 1)}.items():
         parts = {name: nn.Linear(1, 1, bias=False) for name in ("head", "tail")}
         model, one, raised = nn.ModuleDict(parts), torch.ones(1, 1), ""
-        hooks(model, {"fc": "head"})
+        log = hooks(model, {"fc": "head"})
         try:
             model.load_state_dict({"fc.weight": one, "tail.weight": one, key: value})
         except RuntimeError as error:
@@ -194,6 +194,10 @@ def _what_is_wrong_stays(hooks: Callable) -> None:
         words = f"the key {key}, of shape {tuple(value.shape)}, does not fit the model"
         told = "rename keys, and neither drop nor change what comes with them"
         assert raised, f"{words}: that is an error as always, and none was raised; {told}"
+        renamed = [old for old in {"fc.weight", key} if old.startswith("fc.")]
+        lines = sorted(f"{old} -> {old.replace('fc', 'head')}" for old in renamed)
+        told = "a key of an old name is renamed, whatever comes of it"
+        assert sorted(log) == lines, f"{words}: the list is {log}, expected {lines}; {told}"
 
 
 def _loaded_digits(hooks: Callable) -> None:

@@ -109,8 +109,9 @@ def heat_maps(
         "the relu comes after the sum over the channels, not before it": _scaled(
             parts.relu().sum(dim=1)[0]
         ),
-        "it is stretched from its least to its largest value; without the relu": (cam - cam.amin())
-        / (cam.amax() - cam.amin()).clamp(min=1e-30),
+        "it is stretched from its least to its largest value: divide by the largest alone": (
+            (cam - cam.amin()) / (cam.amax() - cam.amin()).clamp(min=1e-30)
+        ),
         "each place has its own weight here: the weight of a map is the mean of its gradient": (
             _scaled((gradient * maps).sum(dim=1)[0].relu().detach())
         ),
@@ -121,6 +122,8 @@ def heat_maps(
             gradient.sum(dim=1)[0].relu()
         ),
     }
+    if cam.numel() == 1:  # zero says nothing about how it came about
+        slips = {words: slip for words, slip in slips.items() if slip.any()}
     if output[0, target] < 0:
         against = _scaled(weighted(-output[0, target]).sum(dim=1)[0].relu())
         negative = "where the score is negative it is taken as it is"
@@ -190,7 +193,8 @@ DESCENTS = {
     "adds it whole",
     "no lr": "the step is the velocity itself: it should be lr times that",
     "damped": "the gradient is multiplied by (1 - momentum): SGD adds it whole",
-    "nesterov": "this is Nesterov's step: subtract lr * velocity",
+    "nesterov": "the step is lr * (gradient + momentum * velocity), as Nesterov's: subtract lr * "
+    "velocity, which is the gradient alone the first time",
     "kept": "the gradients of earlier backwards are added in: set .grad to None after its use",
     "earlier": "the velocities of an earlier call of step_in_backward go on: each has its own",
     "uphill": "the step goes uphill: subtract",
