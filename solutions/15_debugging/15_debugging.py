@@ -575,7 +575,7 @@ print((x + torch.arange(3, device=x.device)).device, (x + torch.tensor(1.0)).dev
 # | name | broken | wanted |
 # | --- | --- | --- |
 # | `photo` | `lambda layer, photo: layer(photo)` | uint8 photos (batch, 3), scaled from 0…255 to 0…1, through a float32 layer |
-# | `rows` | `lambda layer, rows: layer(torch.from_numpy(rows))` | a float64 array (batch, 3) through a float32 layer; the layer stays float32 |
+# | `rows` | `lambda layer, rows: layer(torch.from_numpy(rows))` | a float64 array (batch, 3) that `from_numpy` takes, through a float32 layer; the layer stays float32 |
 # | `labels` | `lambda scores, labels: F.cross_entropy(scores, labels)` | int32 labels (batch,), of any number of classes |
 # | `hits` | `lambda hits, scores: hits.add_(scores)` | int64 `hits` and float32 `scores`: return a new float32 tensor, their sum; `hits` stays as it is |
 # | `number` | `lambda x: x + torch.arange(x.shape[-1])` | x float32 (…, n), on any device: add 0, 1, …, n−1 along the last dimension |
@@ -2315,8 +2315,8 @@ show(
 #   is longer, it is the operator with which that run continues. Where only `other` continues,
 #   return its operator with the module name `""`.
 #
-# Afterwards `x`, both models (hooks included) and the global random state are as they were. Models
-# in training with a BatchNorm are not tried.
+# Afterwards `x`, both models (hooks and buffers included) and the global random state are as they
+# were. In training a BatchNorm writes into its buffers.
 
 # %% nbgrader={"grade_id": "try-first-difference", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.debugging import RUNS, make_pair, no_mode_left
@@ -2338,6 +2338,7 @@ def try_first_difference(kind: str, x: torch.Tensor, training: bool) -> tuple:
 def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple[str, str] | None:
     """The first operator of which a result differs, as (module of ``one``, operator), or None."""
     ### BEGIN SOLUTION
+    import copy
     from itertools import zip_longest
 
     from torch.utils._pytree import tree_leaves
@@ -2353,17 +2354,14 @@ def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple
             return result
 
     def run(model) -> list:
-        mode = Rows()
+        mode, twin = Rows(), copy.deepcopy(model)  # hooks and buffers of the model stay
         mode.rows, mode.running = [], [""]
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(torch.random.fork_rng([x.device] if x.is_cuda else []))
-            for name, module in model.named_modules():
-                enter = partial(lambda name, *_: mode.running.append(name), name)
-                leave = lambda *_: [mode.running.pop(), None][1]
-                stack.enter_context(module.register_forward_pre_hook(enter))
-                stack.enter_context(module.register_forward_hook(leave))
-            stack.enter_context(mode)
-            model(x.clone())
+        for name, module in twin.named_modules():
+            enter = partial(lambda name, *_: mode.running.append(name), name)
+            module.register_forward_pre_hook(enter)
+            module.register_forward_hook(lambda *_: [mode.running.pop(), None][1])
+        with torch.random.fork_rng([x.device] if x.is_cuda else []), mode:
+            twin(x.clone())
         return mode.rows
 
     def same(s, t) -> bool:
@@ -2403,6 +2401,7 @@ cases = [
     ("only the order", False, ("3", "roll"), "the same numbers in another order"),
     ("only the shape", False, ("3", "new_zeros"), "zeros on both sides, in two shapes"),
     ("a part that notes its runs", False, None, "the same model twice"),
+    ("a part with buffers", True, None, "a BatchNorm, and a part that counts its calls"),
     ("NaN against 0", False, ("3", "mul"), "NaN equals NaN here, and nothing else"),
     ("infinities of two signs", False, ("3", "mul"), "an infinity equals none of the other sign"),
     ("another shape of as many", False, ("3", "view"), "the same numbers in two shapes"),
@@ -2440,7 +2439,7 @@ with every_case() as case:
 # <details><summary>Hint 2</summary>
 #
 # `torch.random.fork_rng()` puts the random state back when its block ends. Inside it, both runs
-# start from the same.
+# start from the same. What you do to a `copy.deepcopy(model)`, the model doesn't notice.
 # </details>
 
 # %% [markdown]

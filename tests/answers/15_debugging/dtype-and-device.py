@@ -17,6 +17,8 @@
 #
 # - "of any number of classes": labels of 257 classes
 # - "on any device": number, on another device
+# - "a float64 array (batch, 3)": rows, a batch of none
+# - "two uint8 images": frames in colour
 
 # %% wrong="turns the layer into the data's dtype" breaks="the layer stays float32" says=["the layer was made float64: convert the data instead"]
 dtype_and_device = {
@@ -131,7 +133,7 @@ dtype_and_device = {
 dtype_and_device = {
     "photo": lambda layer, photo: F.linear(photo.to(layer.weight) / 255, layer.weight, layer.bias),
     "rows": lambda layer, rows: layer(
-        torch.tensor(rows.tolist(), dtype=torch.float32, device=layer.weight.device)
+        torch.tensor(rows, dtype=torch.float32, device=layer.weight.device)
     ),
     "labels": lambda scores, labels: (
         -scores.log_softmax(1).gather(1, labels.long()[:, None]).mean()
@@ -478,4 +480,28 @@ dtype_and_device = {
     "hits": lambda hits, scores: (hits + scores).float(),
     "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
     "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+
+# %% wrong="rows by way of lists, which lose the 3" says=["rows, a batch of none"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(
+        torch.tensor(rows.tolist(), dtype=torch.float32, device=layer.weight.device)
+    ),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: (hits + scores).float(),
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+
+# %% wrong="a mean of two dimensions" breaks="the mean absolute difference, float32, 0-dim" says=["frames in colour"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(layer.weight)),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: (hits + scores).float(),
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean((0, 1)),
 }

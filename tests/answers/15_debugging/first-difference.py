@@ -16,7 +16,7 @@
 # - "if one run is longer, it is the operator with which that run continues"
 # - "Where only `other` continues, return its operator with the module name"
 # - "Afterwards `x`"
-# - "both models (hooks included)"
+# - "both models (hooks and buffers included)"
 # - "the global random state are as they were"
 #
 # Admits:
@@ -156,7 +156,7 @@ def first_difference(one, other, x):
     return ("", b[len(a)][1]) if len(b) > len(a) else None
 
 
-# %% wrong="compares modules by hooks, hooks stay" breaks="both models (hooks included)" says=["hooks"]
+# %% wrong="compares modules by hooks, hooks stay" breaks="both models (hooks and buffers included)" says=["hooks"]
 def first_difference(one, other, x):
     outputs = []
     for model in (one, other):
@@ -298,12 +298,15 @@ def first_difference(one, other, x):
 
         handles = [m.register_forward_pre_hook(begin(n)) for n, m in model.named_modules()]
         handles += [m.register_forward_hook(end) for m in model.modules()]
+        held = [(buffer, buffer.clone()) for buffer in model.buffers()]
         state = torch.get_rng_state()
         cuda = torch.cuda.get_rng_state() if x.is_cuda else None
         try:
             with torch.no_grad(), Mode():
                 model(x.clone())
         finally:
+            for buffer, old in held:
+                buffer.copy_(old)
             torch.set_rng_state(state)
             if cuda is not None:
                 torch.cuda.set_rng_state(cuda)
@@ -992,7 +995,7 @@ def first_difference(one, other, x):
     state = torch.get_rng_state()
 
     def record(model):
-        rows, stack = [], [""]
+        model, rows, stack = copy.deepcopy(model), [], [""]
 
         class T(TorchDispatchMode):
             def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -2093,3 +2096,144 @@ def first_difference(one, other, x):
         if not all(map(same, a[2], b[2])):
             return a[:2]
     return None
+
+
+# %% wrong="runs the models themselves, whose buffers count" breaks="both models (hooks and buffers included)" says=["a part with buffers, in training", "changed and not put back: parameters or buffers"]
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+
+def _record(model, x):
+    rows, running, handles = [], [""], []
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            if "empty" not in func.overloadpacket.__name__:
+                kept = [
+                    t.detach().clone() for t in tree_leaves(result) if isinstance(t, torch.Tensor)
+                ]
+                rows.append((running[-1], func.overloadpacket.__name__, kept))
+            return result
+
+    for name, module in model.named_modules():
+        handles.append(module.register_forward_pre_hook(lambda *_, name=name: running.append(name)))
+        handles.append(module.register_forward_hook(lambda *_: (running.pop(), None)[1]))
+    try:
+        with torch.random.fork_rng(), Mode():
+            model(x.clone())
+    finally:
+        for handle in handles:
+            handle.remove()
+    return rows
+
+
+def _same(p, q):
+    return (
+        p.shape == q.shape
+        and p.dtype == q.dtype
+        and bool(((p == q) | (p.isnan() & q.isnan())).all())
+    )
+
+
+def first_difference(one, other, x):
+    a, b = _record(one, x), _record(other, x)
+    for n in range(max(len(a), len(b))):
+        if n >= len(b):
+            return a[n][:2]
+        if n >= len(a):
+            return "", b[n][1]
+        (module, name, mine), (_, another, theirs) = a[n], b[n]
+        if name != another or len(mine) != len(theirs) or not all(map(_same, mine, theirs)):
+            return module, name
+    return None
+
+
+# %% wrong="puts a state dict back, which lacks a buffer that isn't saved" says=["a part with buffers, in training"]
+from torch.utils._pytree import tree_leaves
+
+
+def _rows(model, x):
+    rows, running = [], [""]
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            out = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            if "empty" not in name:
+                kept = [t.detach().clone() for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
+                rows.append((running[-1], name, kept))
+            return out
+
+    old = {k: v.clone() for k, v in model.state_dict().items()}
+    handles = []
+    for name, m in model.named_modules():
+        handles.append(m.register_forward_pre_hook(lambda *_, name=name: running.append(name)))
+        handles.append(m.register_forward_hook(lambda *_: [running.pop(), None][1]))
+    with torch.random.fork_rng(), Mode():
+        model(x.clone())
+    for h in handles:
+        h.remove()
+    model.load_state_dict(old)
+    return rows
+
+
+def _same(a, b):
+    return (
+        a.shape == b.shape and a.dtype == b.dtype and bool(((a == b) | (a != a) & (b != b)).all())
+    )
+
+
+def first_difference(one, other, x):
+    a, b = _rows(one, x), _rows(other, x)
+    for p, q in zip(a, b):
+        if p[1] != q[1] or len(p[2]) != len(q[2]) or not all(map(_same, p[2], q[2])):
+            return p[:2]
+    if len(a) > len(b):
+        return a[len(b)][:2]
+    return ("", b[len(a)][1]) if len(b) > len(a) else None
+
+
+# %% right="a functional call with copies of the buffers"
+from torch.utils._pytree import tree_leaves
+
+
+def _rows(model, x):
+    rows, running, handles = [], [""], []
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            out = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            if "empty" not in name:
+                kept = [t.detach().clone() for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
+                rows.append((running[-1], name, kept))
+            return out
+
+    copies = {k: v.detach().clone() for k, v in model.named_buffers()}
+    for name, m in model.named_modules():
+        handles.append(m.register_forward_pre_hook(lambda *_, name=name: running.append(name)))
+        handles.append(m.register_forward_hook(lambda *_: [running.pop(), None][1]))
+    try:
+        with torch.random.fork_rng(), Mode():
+            torch.func.functional_call(model, copies, (x.clone(),))
+    finally:
+        for h in handles:
+            h.remove()
+    return rows
+
+
+def _same(a, b):
+    return (
+        a.shape == b.shape and a.dtype == b.dtype and bool(((a == b) | (a != a) & (b != b)).all())
+    )
+
+
+def first_difference(one, other, x):
+    a, b = _rows(one, x), _rows(other, x)
+    for p, q in zip(a, b):
+        if p[1] != q[1] or len(p[2]) != len(q[2]) or not all(map(_same, p[2], q[2])):
+            return p[:2]
+    if len(a) > len(b):
+        return a[len(b)][:2]
+    return ("", b[len(a)][1]) if len(b) > len(a) else None

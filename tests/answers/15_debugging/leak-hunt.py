@@ -675,3 +675,29 @@ def leak_hunt(step, suspects):
         step()
     after = census()
     return [name for name in suspects if after[name] > before[name]]
+
+
+# %% wrong="what was seen is compared by ==" says=["know a thing by its id"]
+def leak_hunt(step, suspects):
+    def count(thing):
+        seen, todo = [], [thing]
+        while todo:
+            thing = todo.pop()
+            if any(
+                thing is other or type(thing) is type(other) and thing == other
+                for other in seen
+                if not isinstance(other, torch.Tensor)
+            ):
+                continue
+            if isinstance(thing, torch.Tensor) and any(thing is other for other in seen):
+                continue
+            seen.append(thing)
+            todo.extend(neighbours(thing))
+        return sum(bool(counts(thing)) for thing in seen)
+
+    for _ in range(2):
+        step()
+    before = {name: count(thing) for name, thing in suspects.items()}
+    for _ in range(3):
+        step()
+    return [name for name, thing in suspects.items() if count(thing) > before[name]]

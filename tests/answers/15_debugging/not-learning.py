@@ -1116,3 +1116,89 @@ def not_learning(patient):
     ):
         return "rate"
     return "healthy"
+
+
+# %% wrong="a spread of exactly zero" says=["same inputs with one feature", "a mean or a std of them is rounded"]
+def not_learning(patient):
+    x, y, model = patient.x, patient.y, patient.model
+    if (x.std(dim=0) == 0).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    if (
+        not y.is_floating_point()
+        and (scores >= 0).all()
+        and torch.allclose(scores.sum(1), torch.ones(len(x)))
+    ):
+        return "softmax twice"
+    if not scores.any():
+        return "dead head"
+    model.zero_grad(set_to_none=True)
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for group in patient.optimizer.param_groups for p in group["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    losses = [float(patient.step()) for _ in range(60)]
+    return "rate" if losses[-1] > 0.98 * losses[0] else "healthy"
+
+
+# %% wrong="rows that go in one direction" says=["same inputs with one feature"]
+def not_learning(patient):
+    x, y, model = patient.x, patient.y, patient.model
+    if (torch.corrcoef(x) > 0.999).all():
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    if not scores.any():
+        return "dead head"
+    if (
+        not y.is_floating_point()
+        and (scores >= 0).all()
+        and torch.allclose(scores.sum(1), torch.ones(len(x), device=x.device))
+    ):
+        return "softmax twice"
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for group in patient.optimizer.param_groups for p in group["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    return "rate" if max(g["lr"] for g in patient.optimizer.param_groups) < 1e-4 else "healthy"
+
+
+# %% right="counts the different rows"
+def not_learning(patient):
+    x, y, model = patient.x, patient.y, patient.model
+    if len(x.unique(dim=0)) == 1:
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    if not scores.any():
+        return "dead head"
+    if (
+        not y.is_floating_point()
+        and (scores >= 0).all()
+        and torch.allclose(scores.sum(1), torch.ones(len(x), device=x.device))
+    ):
+        return "softmax twice"
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    held = {id(p) for group in patient.optimizer.param_groups for p in group["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    return "rate" if max(g["lr"] for g in patient.optimizer.param_groups) < 1e-4 else "healthy"

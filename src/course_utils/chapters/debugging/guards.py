@@ -76,10 +76,12 @@ def unusual_mixes() -> list[tuple]:
     small = torch.tensor([1e-6, 0, 0], device=device)
     grey = torch.tensor([[3, 200, 0], [0, 255, 7]], dtype=torch.uint8, device=device)
     other = torch.tensor([[5, 1], [100, 0], [1, 7]], dtype=torch.uint8, device=device).T
+    colours = (image.expand(3, 2, 3) for image in (grey, other))
     return [
         ("photo, turned in memory", "photo", torch.tensor([[2.5], [3.7]], device=device), photo),
         ("photo, a batch of none", "photo", torch.zeros(0, 1, device=device), photo[:0]),
         ("rows, column by column in memory", "rows", flat.new_tensor([[3.75], [14.5]]), array),
+        ("rows, a batch of none", "rows", torch.zeros(0, 1, device=device), array[:0]),
         ("labels, scores 200 apart", "labels", flat.new_tensor(200), far, far[0, :1].int()),
         ("number, turned in memory", "number", like_a_row + flat[:, None], flat.expand(3, 2).mT),
         (
@@ -92,6 +94,7 @@ def unusual_mixes() -> list[tuple]:
         ("number, rows of one", "number", flat[:, None], flat[:, None]),
         ("number, no row", "number", flat[:, None][:0], flat[:, None][:0]),
         ("frames, one turned in memory", "frames", flat.new_tensor(359 / 6), grey, other),
+        ("frames in colour", "frames", flat.new_tensor(359 / 6), *colours),
         ("hits, a single number each", "hits", flat[1] + 0.5, flat[1].long(), flat[1] - 6.5),
     ]
 

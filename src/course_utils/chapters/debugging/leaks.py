@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import types
 from collections import deque
 from collections.abc import Callable
@@ -171,6 +172,11 @@ def hunt_leaks(leak_hunt: Callable, leak: str) -> tuple:
     except RecursionError as error:
         words = "RecursionError: calls can't be nested as deep; keep a list of what to do"
         raise AssertionError(words) from error
+    except RuntimeError as error:
+        if re.search("size of tensor|Boolean value of Tensor", str(error)):
+            words = f"RuntimeError: {error} (`in` and == compare elements: know a thing by its id)"
+            raise AssertionError(words) from error
+        raise
     names = [*before]
     assert [*suspects] == names, f"the dict of suspects was changed: it had {names}"
     others = [name for name in names if suspects[name] is not before[name]]

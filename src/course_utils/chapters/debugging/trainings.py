@@ -11,7 +11,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from course_utils.chapters.debugging.findings import Lambda, was_used_before
-from course_utils.chapters.debugging.suspects import Counted
+from course_utils.chapters.debugging.suspects import Calls, Counted
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
 
@@ -110,6 +110,8 @@ def make_patient(illness: str, seed: int = 0) -> Patient:
         layers.append(nn.Flatten(0))
     if illness == "same inputs":
         x = (x.mean(0) / x.std()).expand(96, 6).contiguous()
+    if illness == "same inputs with one feature":  # its std is rounded, and not 0
+        x, layers[0] = torch.full((96, 1), 1000.3), nn.Linear(1, 24)
     if regression:
         y = x[:, 0].tanh() if illness == "broadcast" else x[:, :1].tanh()
         y = x[:, :3].softmax(1) if shares else y
@@ -178,6 +180,7 @@ SIGNS = {
     SHARES: "it learns: probabilities are right here, as its loss is no cross-entropy",
     "healthy with units that are off": "it learns: some gradients are 0, and others aren't",
     "healthy with a rate of 0.009": "it learns: Adam's steps are as long as its rate, not tiny",
+    "same inputs with one feature": "its rows are equal; a mean or a std of them is rounded",
     "cut with a branch beside": "body and head have a .grad after backward(); side has None",
     "softmax twice with probabilities of 0": "some round to 0; each row still sums to 1",
     "not in the optimizer with all but the last bias": "a single parameter is not in it",
@@ -241,6 +244,9 @@ def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
         part = Lambda(lambda m, x: x.mul(2) if x.min() < 0 else x.mul(factor))
         return nn.Sequential(part, nn.ReLU(), part).to(device)
 
+    def buffers() -> nn.Module:
+        return nn.Sequential(nn.BatchNorm1d(2), Calls())
+
     def hooked() -> nn.Module:
         model = make()
         model.get_submodule("0").register_forward_hook(lambda _, __, output: output * 2)
@@ -292,6 +298,7 @@ def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
             {"tail": lambda x: x.mul(0).add(1).mul(math.inf)},
             {"tail": lambda x: x.mul(0).add(1).mul(torch.finfo(torch.float32).max)},
         ),
+        "a part with buffers": ({"tail": buffers()}, {"tail": buffers()}),
         "a mask": 2 * ({"tail": lambda x: (x > 0).logical_not()},),
         "no row": ({}, {}),
         "another shape of as many": (
