@@ -110,8 +110,8 @@ print("bytes at once:    ", (bright * 255).to(torch.int16).to(torch.uint8).tolis
 # ### Exercise 14.1 — Show a batch ★ · 4 min · 2 points · core
 #
 # `show_batch` gets `images` (batch, 3, height, width), normalised by `mean` and `std` (3,), and a
-# list of `labels`, indices into `names`. It returns a figure with one axes for each image, in
-# order, its title the label's name. The frame is written. What is missing is one line: make
+# list of `labels`, indices into `names`. It returns a new figure with one axes for each image, in
+# order, its title the label's name (empty corners of a grid don't count). The frame is written. What is missing is one line: make
 # `picture` the image as it was before it was normalised, (height, width, 3). What is beyond 0 or 1
 # is shown as 0 or 1. Images may need a gradient or be on a GPU, and are not to be changed.
 #
@@ -323,7 +323,7 @@ for kept in (4, 0):
 #
 # The training itself stays as it is: one forward pass for each step, and the same weights come out.
 # Parameters that are frozen or take no part have no gradient. A rate may have been set by hand since
-# the scheduler was made.
+# the scheduler was made, and may be a tensor.
 # Example: gradients `[3, 0]` and `[0, 4]` of two parameters have together the norm 5.
 
 
@@ -364,9 +364,9 @@ with every_case() as case:
     for name, kind, sizes in (
         ("three batches of 8", "plain", [8, 8, 8]),
         ("a frozen layer, batches of 5 and 9", "frozen", [5, 9]),
-        ("BatchNorm and dropout", "BatchNorm and dropout", [6, 8, 4]),
         ("pixels up to 10 million, and large gradients", "large pixels", [8, 6]),
         *((kind, kind, [8, 6]) for kind in (visualization.SHARING, visualization.NAN)),
+        (visualization.SHARED, visualization.SHARED, [6, 8, 4]),
     ):
         visualization.check_dashboard(case, try_training_dashboard, name, kind, sizes)
     ### BEGIN HIDDEN TESTS
@@ -440,7 +440,7 @@ show(figure, "Left: 3 of 48 units are dead, the others spread from 0 to 8. Right
 #   channel is dead if it is 0 for each sample at each place. Each ReLU is called once.
 # - 0 means 0: a unit that puts out 1e-12 once lives.
 # - The model is looked at in **eval mode**, and left as it was: the mode of each module, hooks,
-#   gradients and buffers, also where the model raises.
+#   gradients and buffers, also where the model raises. (In eval mode none changes its buffers.)
 #
 # Example: a ReLU that puts out the `a` from above has a third of its units dead.
 
@@ -765,7 +765,7 @@ print("not centred:", [round(v, 2) for v in (cloud @ directions[0]).abs().tolist
 # - It returns `(coordinates, neighbours)`: the first two PCA coordinates (sample, 2) of the centred
 #   features, signs as you like, unscaled; and for each sample the index of the **nearest other**
 #   sample (sample,), by Euclidean distance between all the features. If several are equally near,
-#   any of them. Samples may be far from 0 and near to each other.
+#   any of them. Samples may be far from 0 and near to each other, all of them or group by group.
 #
 # Example: for the features `[0, 0], [1, 0], [5, 0]` the neighbours are 1, 0, 1. Two equal samples
 # are neighbours of each other.
@@ -813,6 +813,8 @@ with every_case() as case:
     wide = torch.linspace(5, 1, 9) * torch.randn(5, 9, generator=generator)
     visualization.check_map(case, try_embedding_map, "more features than samples", wide)
     visualization.check_map(case, try_embedding_map, "a tiny cloud, a view", 1e-8 * twelve.T[:3].T)
+    groups = thirty + 1e4 * (-1) ** torch.arange(30)[:, None]
+    visualization.check_map(case, try_embedding_map, visualization.GROUPS, groups)
     ### BEGIN HIDDEN TESTS
     tall = (torch.linspace(5, 1, 6) * torch.randn(40, 6, generator=generator)).t().contiguous().t()
     visualization.check_map(case, try_embedding_map, "forty samples, a transposed view", tall)
@@ -827,7 +829,8 @@ with every_case() as case:
 #
 # `torch.cdist(features, features)` is 0 on its diagonal. Put `inf` there before you take the
 # smallest. With more than 25 rows it takes a short cut, ‖a‖² + ‖b‖² − 2ab, which rounds away small
-# distances far from 0. Its `compute_mode` has a way around that; so has centring first.
+# distances far from 0. Its `compute_mode` has a way around that. (To centre first helps only where
+# all samples are near each other.)
 # </details>
 
 # %% [markdown]
@@ -1238,8 +1241,9 @@ print(
 #   (any stride, padding, dilation, groups) have MACs, without biases, and so have classes derived from
 #   them; all others 0.
 #
-# Leave the model as it was: modes, hooks, gradients, buffers, also where it raises. Example: for the
-# `conv` from above, alone in an `nn.Sequential`, `[("0", (1, 8, 10, 10), 296, 28800)]`.
+# Leave the model as it was: modes, hooks, gradients, buffers, also where it raises. (In eval mode none
+# changes its buffers.) Example: for the `conv` from above, alone in an `nn.Sequential`,
+# `[("0", (1, 8, 10, 10), 296, 28800)]`.
 
 
 # %% nbgrader={"grade_id": "try-network-drawn", "locked": true} jupyter={"source_hidden": true}
@@ -1793,7 +1797,7 @@ def loss_landscape(
 # %% nbgrader={"grade_id": "loss-landscape-check", "grade": true, "points": 4}
 with every_case() as case:
     visualization.check_slice(case, try_landscape, "the example", [1.0, 0.0, -0.5])
-    visualization.check_slice(case, try_landscape, "dense", [-0.4, 0.0, 0.3, 0.7])
+    visualization.check_slice(case, try_landscape, visualization.FAR, [1e7, 0.0, 0.3, -0.4])
     visualization.check_slice(case, try_landscape, "dense, rescaled", [-0.4, 0.0, 0.3, 0.7])
     visualization.check_slice(case, try_landscape, "conv", [0.5, -0.5])
     visualization.check_slice(case, try_landscape, "dense, a filter of zeros", [0.2, -0.6])

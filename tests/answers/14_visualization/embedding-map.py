@@ -16,6 +16,7 @@
 #
 # - "at least three samples": three on a line
 # - "Two equal samples": two equal samples
+# - "group by group": two groups, far from each other
 # - "floats, and a list of strings": float64, far from 0
 
 # %% wrong="the stub" says=["None is no pair: is there an answer yet?"]
@@ -372,3 +373,39 @@ def embedding_map(writer, features, labels):
     places = centred @ torch.linalg.eigh(centred.T @ centred).eigenvectors[:, :2]
     apart = torch.cdist(centred, centred, compute_mode="donot_use_mm_for_euclid_dist")
     return places, apart.fill_diagonal_(float("inf")).argmin(1)
+
+
+# %% wrong="products of the centred features" says=["two groups, far from each other: neighbours: the distances are rounded"]
+def embedding_map(
+    writer: SummaryWriter, features: torch.Tensor, labels: list[str]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Features for the projector; their PCA coordinates and nearest neighbours."""
+    writer.add_embedding(features, metadata=labels)
+    with torch.no_grad():
+        centred = features - features.mean(dim=0, keepdim=True)
+        _, _, Vh = torch.linalg.svd(centred, full_matrices=False)
+        coordinates = centred @ Vh[:2].mT
+        squares = centred.square().sum(1)
+        distances = squares[:, None] + squares[None, :] - 2 * centred @ centred.T
+        distances.fill_diagonal_(float("inf"))
+    return coordinates, distances.argmin(dim=1)
+
+
+# %% wrong="drops short directions before it looks for neighbours" says=["two groups, far from each other: neighbours: nearest in the map of two coordinates"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    centred = features - features.mean(0)
+    _, S, Vh = torch.linalg.svd(centred, full_matrices=False)
+    rank = max(2, int((S > 1e-3 * S[0]).sum()))
+    projected = centred @ Vh[:rank].T
+    distances = torch.cdist(projected, projected, compute_mode="donot_use_mm_for_euclid_dist")
+    distances.fill_diagonal_(float("inf"))
+    return projected[:, :2], distances.argmin(1)
+
+
+# %% wrong="cdist of the centred features, which multiplies from 26 rows on" says=["two groups, far from each other: neighbours: the distances are rounded"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    centred = features - features.mean(0)
+    places = centred @ torch.linalg.svd(centred, full_matrices=False).Vh[:2].T
+    return places, torch.cdist(centred, centred).fill_diagonal_(float("inf")).argmin(1)

@@ -798,3 +798,35 @@ def histograms_that_tell(writer, model, x, step):
     for name, parameter in model.named_parameters():
         writer.add_histogram(f"parameters/{name}", parameter, step)
     return shares
+
+
+# %% wrong="dead where all of a unit's outputs are equal" says=["one unit, one image, under no_grad, what is returned: 4", "puts out the same number everywhere lives"]
+def histograms_that_tell(writer, model, x, step):
+    modes = {m: m.training for m in model.modules()}
+    shares, handles, tensors = {}, [], {}
+
+    def hook_for(name):
+        def hook(module, args, out):
+            tensors[name] = out.detach().clone()
+            flat = out.transpose(0, 1).flatten(1)
+            shares[name] = (flat.amax(1) == flat.amin(1)).float().mean().item()
+
+        return hook
+
+    try:
+        for name, module in model.named_modules():
+            if isinstance(module, nn.ReLU):
+                handles.append(module.register_forward_hook(hook_for(name)))
+        model.eval()
+        with torch.no_grad():
+            model(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for module, mode in modes.items():
+            module.training = mode
+    for name, p in model.named_parameters():
+        writer.add_histogram(f"parameters/{name}", p, step)
+    for name, t in tensors.items():
+        writer.add_histogram(f"activations/{name}", t, step)
+    return shares

@@ -863,3 +863,30 @@ def loss_landscape(model, direction, alphas, x, y):
             moved = {n: p + alpha * s for n, p, s in zip(names, start, steps, strict=True)}
             losses.append(F.cross_entropy(torch.func.functional_call(model, moved, (x,)), y).item())
     return losses
+
+
+# %% wrong="from one alpha to the next, with a copy for the end" says=["dense, a huge alpha first: losses", "to go on from where the last one ended"]
+def loss_landscape(model, direction, alphas, x, y):
+    def scaled(p, d):
+        if p.dim() <= 1:
+            return torch.zeros_like(d)
+        have = d.flatten(1).norm(dim=1).view(-1, *[1] * (d.dim() - 1))
+        want = p.flatten(1).norm(dim=1).view(-1, *[1] * (d.dim() - 1))
+        return torch.where(have > 0, d * want / have, 0)
+
+    parameters = list(model.parameters())
+    moves = [scaled(p.detach(), d) for p, d in zip(parameters, direction, strict=True)]
+    moved = 0.0
+    start = [p.detach().clone() for p in parameters]
+    losses = []
+    try:
+        for alpha in alphas:
+            for p, m in zip(parameters, moves, strict=True):
+                p.data.add_(m, alpha=alpha - moved)
+            moved = alpha
+            with torch.no_grad():
+                losses.append(F.cross_entropy(model(x), y).item())
+    finally:
+        for p, s in zip(parameters, start, strict=True):
+            p.data.copy_(s)
+    return losses

@@ -7,6 +7,7 @@
 # - "Images may need a gradient"
 # - "be on a GPU"
 # - "are not to be changed"
+# - "a new figure"
 #
 # Admits:
 #
@@ -343,4 +344,45 @@ def show_batch(images, labels, names, mean, std):
         back = (image.detach() * std[:, None, None] + mean[:, None, None]).clamp(max=1)
         axes.imshow((255 * back).to(torch.int16).to(torch.uint8).permute(1, 2, 0).cpu())
         axes.set_title(names[label])
+    return figure
+
+
+# %% wrong="one figure for all calls" breaks="a new figure" says=["a second call gave the same figure", "make a new one in each call"]
+def show_batch(
+    images: torch.Tensor, labels: list[int], names: list[str], mean: torch.Tensor, std: torch.Tensor
+) -> plt.Figure:
+    figure, grid = plt.subplots(
+        1,
+        len(images),
+        squeeze=False,
+        figsize=(1.2 * len(images), 1.5),
+        num="show_batch",
+        clear=True,
+    )
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        picture = image.detach().cpu() * std.cpu()[:, None, None] + mean.cpu()[:, None, None]
+        picture = picture.clamp(0, 1).permute(1, 2, 0)
+        axes.imshow(picture)
+        axes.set_title(names[label])
+        axes.axis("off")
+    return figure
+
+
+# %% wrong="a figure kept for each number of images" says=["a second call gave the same figure"]
+import functools
+
+
+@functools.cache
+def frame(n):
+    return plt.subplots(1, n, squeeze=False, figsize=(1.2 * n, 1.5))
+
+
+def show_batch(images, labels, names, mean, std):
+    figure, grid = frame(len(images))
+    for axes, image, label in zip(grid[0], images, labels, strict=True):
+        picture = image.detach() * std[:, None, None] + mean[:, None, None]
+        axes.clear()
+        axes.imshow(picture.clamp(0, 1).permute(1, 2, 0).cpu())
+        axes.set_title(names[label])
+        axes.axis("off")
     return figure

@@ -14,6 +14,7 @@
 #
 # Admits:
 #
+# - "may be a tensor": BatchNorm, dropout, a rate that is a tensor
 # - "Parameters that are frozen or take no part have no gradient": a frozen layer, batches of 5 and 9
 
 # %% wrong="the stub" says=["the event file holds no scalar: is there an answer yet?"]
@@ -110,7 +111,7 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
 def training_dashboard(writer, model, optimizer, scheduler, batches):
     history = []
     for x, y in batches:
-        rate = optimizer.state_dict()["param_groups"][0]["lr"]
+        rate = float(optimizer.state_dict()["param_groups"][0]["lr"])
         optimizer.zero_grad()
         logits = model(x)
         loss = nn.CrossEntropyLoss()(logits, y)
@@ -187,7 +188,7 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
         scheduler.step()
 
 
-# %% wrong="a second forward pass for the accuracy" breaks="one forward pass for each step" says=["BatchNorm and dropout", "ran 6 times for 3 steps", "dropout draws again"]
+# %% wrong="a second forward pass for the accuracy" breaks="one forward pass for each step" says=["BatchNorm, dropout, ", "ran 6 times for 3 steps", "dropout draws again"]
 def training_dashboard(writer, model, optimizer, scheduler, batches):
     for step, (x, y) in enumerate(batches):
         logits = model(x)
@@ -204,7 +205,7 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
         scheduler.step()
 
 
-# %% wrong="a second forward pass in eval mode" says=["BatchNorm and dropout", "ran 6 times for 3 steps", "the mode of"]
+# %% wrong="a second forward pass in eval mode" says=["BatchNorm, dropout, ", "ran 6 times for 3 steps", "the mode of"]
 def training_dashboard(writer, model, optimizer, scheduler, batches):
     for step, (x, y) in enumerate(batches):
         logits = model(x)
@@ -591,3 +592,47 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
         writer.add_scalar("train/gradient_norm", nn.utils.get_total_norm(gradients), step)
         optimizer.step()
         scheduler.step()
+
+
+# %% wrong="logs at the end what it kept, and the rate is a tensor" says=["a rate that is a tensor, train/rate", "which the scheduler changes: keep its number"]
+def training_dashboard(writer, model, optimizer, scheduler, batches) -> None:
+    rows = []
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        rows.append(
+            {
+                "train/loss": loss.detach(),
+                "train/accuracy": (logits.argmax(1) == y).float().mean(),
+                "train/rate": optimizer.param_groups[0]["lr"],
+                "train/gradient_norm": nn.utils.get_total_norm(grads),
+            }
+        )
+        optimizer.step()
+        scheduler.step()
+    for step, row in enumerate(rows):  # one wait for the device, at the end
+        for tag, value in row.items():
+            writer.add_scalar(tag, value, step)
+
+
+# %% right="rates collected as clones"
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    rows = []
+    for x, y in batches:
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        grads = torch.cat([p.grad.flatten() for p in model.parameters() if p.grad is not None])
+        rate = torch.as_tensor(optimizer.param_groups[0]["lr"]).clone()
+        rows.append(
+            [loss.detach(), (logits.argmax(1) == y).float().mean(), rate, grads.double().norm()]
+        )
+        optimizer.step()
+        scheduler.step()
+    for tag, column in zip(("loss", "accuracy", "rate", "gradient_norm"), zip(*rows)):
+        for step, value in enumerate(column):
+            writer.add_scalar(f"train/{tag}", value, step)

@@ -33,9 +33,10 @@ from course_utils.chapters.visualization.diagnosis import (
     check_diagnosis,
     draw_runs,
 )
-from course_utils.chapters.visualization.embeddings import check_map, seen_embedding_map
+from course_utils.chapters.visualization.embeddings import GROUPS, check_map, seen_embedding_map
 from course_utils.chapters.visualization.event_files import (
     NAN,
+    SHARED,
     SHARING,
     check_dashboard,
     seen_training_dashboard,
@@ -48,6 +49,7 @@ from course_utils.chapters.visualization.histograms import (
     seen_histograms,
 )
 from course_utils.chapters.visualization.landscapes import (
+    FAR,
     TIED,
     check_slice,
     make_direction,

@@ -22,6 +22,8 @@ from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
 
+GROUPS = "two groups, far from each other"
+
 
 def seen_embedding_map(
     answer: Callable, features: torch.Tensor, labels: list[str], again: bool = False
@@ -156,8 +158,9 @@ def check_neighbours(mine: torch.Tensor, features: torch.Tensor) -> None:
         slip = table.masked_fill(alone, float("inf")).argmin(1)
         assert not (wrong and torch.equal(slip, mine.long())), words
     rounds = "the distances are rounded: subtract first, then square; no products of features"
-    near = missed.any() and bool((far[rows, mine] < 0.1 * x.norm(dim=1)).all())
-    assert not (near and len(x) > 25), f"{rounds} (cdist: compute_mode), for samples {wrong[:6]}"
+    room = 16 * torch.finfo(features.dtype).eps * x.square().sum(1).max()  # of a product's rounding
+    near = bool((far[rows, mine] ** 2 - best**2 < room).all())
+    assert not (wrong and near), f"{rounds} (cdist: compute_mode), for samples {wrong[:6]}"
     where = "a nearer sample exists (by all the features, not in the map?)"
     assert not wrong, f"{where} for samples {wrong[:6]}"
 
@@ -175,7 +178,8 @@ def check_map(case, attempt, name, features):
     assert is_pair, f"{parts!r} is no pair: is there an answer yet?"
     with case(f"{name}: coordinates"):
         assert not found["kept"], found["kept"][0]
-        check_pca(parts[0], features)
+        if name != GROUPS:  # there a covariance in float32 is too coarse, and may be taken
+            check_pca(parts[0], features)
     with case(f"{name}: neighbours"):
         check_neighbours(parts[1], features)
     with case(f"{name}: the projector's files"):

@@ -26,7 +26,7 @@ from course_utils.learner.tracebacks import ends_in_notebook
 LARGE = "large pixels"  # and so large gradients
 SHARING = "a weight of two layers, and one that takes no part"
 NAN = "a pixel that is nan"
-SHARED = "BatchNorm and dropout"  # a model in which a second forward pass changes something
+SHARED = "BatchNorm, dropout, a rate that is a tensor"  # a second forward pass would be seen
 
 
 def make_training(kind: str, sizes: list[int]) -> tuple:
@@ -47,7 +47,8 @@ def make_training(kind: str, sizes: list[int]) -> tuple:
         parameter.grad = torch.full_like(parameter, 0.25)
     second = {"params": [*model[1].parameters(), *model[2].parameters()]}
     second["lr"] = 0.6 if kind == SHARING else 0.01  # there it is the larger one
-    optimizer = torch.optim.SGD([{"params": model[3].parameters()}, second], lr=0.4567)
+    rate = torch.tensor(0.4567) if kind == SHARED else 0.4567
+    optimizer = torch.optim.SGD([{"params": model[3].parameters()}, second], lr=rate)
     if kind == LARGE:
         for group in optimizer.param_groups:
             group["lr"] *= 1e-9
@@ -83,9 +84,8 @@ def seen_training_dashboard(answer: Callable, kind: str, sizes: list[int]) -> tu
     training[0].register_forward_hook(lambda *_: ran.append(1))
     before = Before(training[0])
     with tempfile.TemporaryDirectory() as folder:
-        writer = SummaryWriter(folder)
-        answer(writer, *training)
-        writer.close()
+        with SummaryWriter(folder) as writer:
+            answer(writer, *training)
         scalars = read_scalars(folder)
         apart = sorted(path.name for path in Path(folder).iterdir() if path.is_dir())
     left = [words for words in before.changes() if not words.startswith(("the values", "the grad"))]
@@ -107,7 +107,7 @@ def true_dashboard(kind: str, sizes: list[int]) -> tuple:
     """What should be in the file, what known slips would put there, and the weights."""
     model, optimizer, scheduler, batches = make_training(kind, sizes)
     right, slips = {tag: [] for tag in TAGS}, {}
-    start, losses, shares = optimizer.param_groups[0]["lr"], [], []
+    start, losses, shares = float(optimizer.param_groups[0]["lr"]), [], []
     for x, y in batches:
         logits = model(x)
         loss, hits = F.cross_entropy(logits, y), (logits.argmax(1) == y).float()
@@ -119,7 +119,8 @@ def true_dashboard(kind: str, sizes: list[int]) -> tuple:
         norms = torch.stack([grad.norm() for grad in grads])
         weights = torch.cat([p.detach().flatten() for p in model.parameters()]).norm()
         told = scheduler.get_last_lr()[0]
-        values = [loss.item(), hits.mean(), optimizer.param_groups[0]["lr"], norms.norm()]
+        rate = float(optimizer.param_groups[0]["lr"])  # a tensor is changed by the scheduler
+        values = [loss.item(), hits.mean(), rate, norms.norm()]
         for tag, value in zip(right, values, strict=True):
             right[tag].append(float(value))
         second = optimizer.param_groups[1]["lr"]
@@ -179,6 +180,8 @@ def true_dashboard(kind: str, sizes: list[int]) -> tuple:
             "gradient_norm: of the gradients that zero_grad takes away; this step's own": stale,
         }.items():
             slips.setdefault(words, []).append(float(torch.as_tensor(value).detach()))
+    last = float(optimizer.param_groups[0]["lr"])  # what a tensor that was kept holds by now
+    slips["rate: a tensor, which the scheduler changes: keep its number"] = [last] * len(sizes)
     return right, slips, on_cpu([p for p in model.state_dict().values()])
 
 

@@ -48,7 +48,9 @@ def make_small(kind: str) -> nn.Module:
     model = nn.ReLU() if kind == ALONE else nn.Sequential(nn.Flatten(), nn.Linear(64, 5))
     if kind == ONE:
         model = nn.Sequential(nn.Conv2d(1, 1, 3), nn.ReLU(), nn.Flatten(), nn.Linear(36, 1))
-        nn.init.constant_(model.append(nn.ReLU()).get_parameter("3.bias"), -50)
+        model.extend([nn.ReLU(), nn.Linear(1, 1), nn.ReLU()])
+        nn.init.constant_(model.get_parameter("3.bias"), 50)  # lives
+        nn.init.constant_(model.get_parameter("5.bias"), -500)
     return as_somebody_left_it(model.to(device).train())
 
 
@@ -129,7 +131,7 @@ def true_histograms(kind: str, size: int) -> tuple[dict, dict]:
         elif kind == ALONE:
             outputs = {"": model(x)}
         elif kind == ONE:
-            outputs = {"1": model[:2](x), "4": model(x)}
+            outputs = {"1": model[:2](x), "4": model[:5](x), "6": model(x)}
         elif kind == "dense":
             outputs = {"2": model[:3](x), "4": model[:5](x)}
         else:
@@ -158,6 +160,11 @@ def check_shares(shares: dict, outputs: dict, last: str, in_place: bool) -> None
     for name, out in outputs.items():
         dead = (out == 0).transpose(0, 1).flatten(1).all(1).float().mean()
         slips = {
+            "a unit that puts out the same number everywhere lives, unless that is 0": (
+                by_unit(out).amax(1) == by_unit(out).amin(1)
+            )
+            .float()
+            .mean(),
             "that is the share of zeros; a unit is dead if all of its outputs are 0": (out == 0)
             .float()
             .mean(),
