@@ -223,3 +223,37 @@ einops_six = {
     "columns": ("(q p) h w c -> (p h) (q w) c", {"p": 2}),
     "turned": ("(p q) h w c -> (p w) (q h) c", {"q": 2}),
 }
+
+
+# %% right="a named tuple for each pair, sizes in a subclass of dict"
+from collections import OrderedDict, defaultdict
+from typing import NamedTuple
+
+
+class Pattern(NamedTuple):
+    text: str
+    sizes: dict[str, int]
+
+
+def step(before: str, after: str, **sizes: int) -> Pattern:
+    """A pattern with its sizes."""
+    return Pattern(f"{before} -> {after}", OrderedDict(sizes))
+
+
+image = "batch channel (rows up) (columns across)"
+patch = "batch (rows columns) (channel up across)"
+two = {"up": 2, "across": 2}
+einops_six = OrderedDict()
+einops_six["channels first"] = step("batch height width channel", "batch channel height width")
+einops_six["global average"] = Pattern("b c h w -> b c", defaultdict(int))
+einops_six["upsample"] = step("batch channel rows columns", image, **two)
+einops_six["heads"] = step("batch time (head each)", "batch head time each", head=4, each=3)
+einops_six["patches"] = step(image, patch, **two)
+einops_six["back"] = step(patch, image, rows=6 // 2, **two)
+einops_six["a row"] = step("tile height width colour", "height (tile width) colour")
+einops_six["columns"] = step(
+    "(right down) height width colour", "(down height) (right width) colour", down=2
+)
+einops_six["turned"] = step(
+    "(down right) height width colour", "(down width) (right height) colour", right=2
+)
