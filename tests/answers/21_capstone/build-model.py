@@ -20,7 +20,7 @@
 # - "for any n, h and w from 1": one image of one cell
 # - "it works after `.double()`": in float64
 # - "width: int = 16, prior: float = 0.05": without a prior it is 0.05
-# - "a multiple of 8": a width of {width} is a multiple of 8
+# - "a multiple of 8": is a multiple of 8, too
 
 # %% wrong="three layers alone" breaks="a cell depends on pixels at least 16 beyond it on each side" says=["sees 57 to 71"]
 import math
