@@ -1453,6 +1453,7 @@ with every_case() as case:
     with case("the global random numbers"):
         *_, moved = try_calls("power_iteration", even)
         assert not moved, "PyTorch's global generator was used or seeded: make one of your own"
+        numerics.check_own_generator(try_operators, even)
 ### BEGIN HIDDEN TESTS
 with every_case() as case:
     check(case, -even, "the same, negative", 40, True, 40)

@@ -557,3 +557,34 @@ def pairwise_three_ways(x: torch.Tensor, y: torch.Tensor, how: str) -> torch.Ten
     x, y = x - centre, y - centre
     squares = (x * x).sum(1)[:, None] + (y * y).sum(1) - 2 * x @ y.T
     return squares.clamp_min(0).sqrt()
+
+
+# %% wrong="gram: what float32 would round away is 0" says=['"gram", two points that are near, and one that is not: the distance 1.4e-04 became 0', "does a threshold call points equal"]
+def pairwise_three_ways(x, y, how):
+    if how == "cdist":
+        return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+    if how == "broadcast":
+        squared, floor = (x[:, None] - y).square().sum(-1), 0
+    else:
+        centre = y.detach().sum(0) / max(len(y), 1)
+        x, y = x - centre, y - centre
+        scale = x.square().sum(1)[:, None] + y.square().sum(1)
+        squared = scale - 2 * x @ y.T
+        floor = 4 * torch.finfo(torch.float32).eps * scale.detach()
+    zero = squared <= floor
+    return squared.masked_fill(zero, 1).sqrt().masked_fill(zero, 0)
+
+
+# %% wrong="broadcast: what isclose takes for equal" says=['"broadcast", points 2**30 away from the origin, in float64: the distance 5.0e+00 became 0: does a threshold']
+def pairwise_three_ways(x, y, how):
+    if how == "cdist":
+        return torch.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist")
+    if how == "broadcast":
+        squared = (x[:, None] - y).square().sum(-1)
+        zero = torch.isclose(x[:, None], y).all(-1)
+    else:
+        centre = y.detach().sum(0) / max(len(y), 1)
+        x, y = x - centre, y - centre
+        squared = x.square().sum(1)[:, None] + y.square().sum(1) - 2 * (x @ y.T)
+        zero = squared <= 0
+    return squared.masked_fill(zero, 1).sqrt().masked_fill(zero, 0)

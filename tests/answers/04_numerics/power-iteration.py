@@ -12,6 +12,7 @@
 # - "If `max_steps` products don't get there"
 # - "raise `RuntimeError`"
 # - "Start from random numbers"
+# - "a generator of your own"
 # - "leave PyTorch's global one alone"
 # - "A matrix of zeros has the eigenvalue 0"
 # - "From `torch.linalg` only norms are allowed"
@@ -594,3 +595,48 @@ def power_iteration(
         if step == max_steps:
             break
     raise RuntimeError("no eigenvalue wins")
+
+
+# %% wrong="seeds the global generator, and puts it back" breaks="a generator of your own" says=["the global random numbers: randn drew from PyTorch's global generator, which was put back"]
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        v = torch.randn(a.shape[0], dtype=a.dtype).to(a)
+    for _ in range(max_steps):
+        v = v / v.norm()
+        product = a @ v
+        value = v @ product
+        if (product - value * v).norm() <= tol * value.abs():
+            return value, v
+        v = product
+    raise RuntimeError
+
+
+# %% wrong="draws in place, and puts the state back" says=["uniform_ drew from PyTorch's global generator"]
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    state = torch.get_rng_state()
+    v = torch.empty(len(a)).uniform_(-1, 1).to(a)
+    torch.set_rng_state(state)
+    for _ in range(max_steps):
+        v = v / v.norm()
+        product = a @ v
+        value = v @ product
+        if (product - value * v).norm() <= tol * value.abs():
+            return value, v
+        v = product
+    raise RuntimeError
+
+
+# %% right="NumPy's generator for the start"
+def power_iteration(a, tol=1e-5, max_steps=1000):
+    import numpy as np
+
+    v = torch.from_numpy(np.random.default_rng(5).normal(size=len(a))).to(a)
+    for _ in range(max_steps):
+        v = F.normalize(v, dim=0, eps=0)
+        product = a.mv(v)
+        value = torch.dot(v, product)
+        if torch.dist(product, value * v) <= tol * value.abs():
+            return value, v
+        v = product
+    raise RuntimeError

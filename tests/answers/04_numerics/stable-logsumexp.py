@@ -345,3 +345,11 @@ def stable_logsumexp(x: torch.Tensor, dim: int) -> torch.Tensor:
     ok = s > 0
     result = torch.where(ok, torch.where(ok, s, 1).log() + m.squeeze(dim), -torch.inf)
     return result.to(x.dtype)
+
+
+# %% wrong="a clamp at 1, where no gradient passes" breaks="Elsewhere the gradient is softmax" says=["the gradient with x = [[0, −∞]]", "is the graph cut, as by a clamp"]
+def stable_logsumexp(x, dim):
+    top = x.detach().amax(dim, keepdim=True)
+    shift = torch.where(top.isfinite(), top, 0)
+    total = (x - shift).exp().sum(dim, keepdim=True).clamp_min(1)
+    return (total.log() + shift).masked_fill(top == -torch.inf, -torch.inf).squeeze(dim)

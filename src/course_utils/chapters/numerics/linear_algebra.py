@@ -183,6 +183,14 @@ def check_steps(
             check_close(a @ pair[1], pair[0] * pair[1], "A v", rtol=1e-2, atol=1e-3)
 
 
+def check_own_generator(operators: Answer, a: torch.Tensor) -> None:
+    """That no operator draws from the global generator, not even one that is put back behind it."""
+    notes, *_ = operators("power_iteration", a)
+    drawn = [op for op, *_ in notes if op.startswith("global ")]
+    words = "drew from PyTorch's global generator, which was put back: hand it one of your own"
+    assert not drawn, f"{drawn[0].split()[-1]} {words}"
+
+
 def check_first_step(answer: Answer, case: every_case, a: torch.Tensor, name: str) -> None:
     """That the rule did not hold two steps earlier: ``a`` settles slowly, and has an inverse."""
     with case(name):

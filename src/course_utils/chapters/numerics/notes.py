@@ -18,7 +18,10 @@ GRAPHS = "old_gradient", "inside_a_graph"
 
 
 class _Notes(TorchDispatchMode):
-    """Notes of every operator: its name, its arguments' sizes, its result's size, new bytes."""
+    """Notes of every operator: its name, its arguments' sizes, its result's size, new bytes.
+
+    Before the name of what draws from PyTorch's global generator stands ``"global "``.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,14 +29,18 @@ class _Notes(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         result = func(*args, **(kwargs or {}))
-        given = [x for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
+        leaves = tree_leaves((args, kwargs))
+        given = [x for x in leaves if isinstance(x, torch.Tensor)]
+        own = any(isinstance(x, torch.Generator) for x in leaves)
+        drawn = torch.Tag.nondeterministic_seeded in func.tags and not own
+        name = "global " * drawn + func.overloadpacket.__name__
         places = [x.untyped_storage().data_ptr() for x in given]
         for made in tree_leaves(result):
             if isinstance(made, torch.Tensor):
                 storage = made.untyped_storage()
                 new = 0 if storage.data_ptr() in places else storage.nbytes()
                 sizes = [list(x.shape) for x in given]
-                self.lines.append([func.overloadpacket.__name__, sizes, list(made.shape), new])
+                self.lines.append([name, sizes, list(made.shape), new])
         return result
 
 

@@ -90,7 +90,7 @@ def check_logsumexp_slope(
         cut = (slope == 0) & (right > 1e-30) if x.dtype == torch.float64 else slope != slope
         words = "0 where softmax is small but not 0: is what lies far below the largest cut off?"
         assert not cut.any() or not (slope != 0).any(), words
-        words = "0 everywhere: is the graph cut, or the maximum not added again?"
+        words = "0 everywhere: is the graph cut, as by a clamp, or the maximum not added again?"
         slips = {words: torch.zeros_like(x)}
         check_value(slope, right.to(x), "the gradient", slips, rtol=loose, atol=loose)
 
