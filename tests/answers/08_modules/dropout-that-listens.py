@@ -27,6 +27,7 @@
 # Admits:
 #
 # - "`()` included": a number, a tensor without dimensions
+# - "it may have any shape": a tensor without elements
 # - "any floating dtype": float16
 # - "For `p = 1`": training=False, p = 1
 # - "with autograd or under `no_grad`": under no_grad
@@ -1213,4 +1214,52 @@ class ListeningDropout(nn.Module):
         self.p = p
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="lets any p pass where there is no element" breaks="`p` below 0 or above 1 is a `ValueError`" says=["p = 2.0, a tensor without elements: no ValueError"]
+def dropout_that_listens(x: torch.Tensor, p: float, training: bool) -> torch.Tensor:
+    if x.numel() == 0:
+        return x
+    if p < 0 or p > 1:
+        raise ValueError(f"p = {p} is no probability")
+    if not training:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    return x.masked_fill(torch.rand_like(x, dtype=torch.float32) < p, 0.0) / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="returns what has no element at once, in evaluation" breaks="in training or not" says=["p = 2.0, training=False, a tensor without elements: no ValueError"]
+def dropout_that_listens(x: torch.Tensor, p: float, training: bool) -> torch.Tensor:
+    """``x`` with a share ``p`` of its elements dropped; in training only."""
+    if not training and x.numel() == 0:
+        return x
+    if not 0 <= p <= 1:
+        raise ValueError(f"p must be from 0 to 1, got {p}")
+    if not training:
+        return x * 1
+    if p == 1:
+        return x * 0
+    return x * (torch.rand_like(x, dtype=torch.float32) >= p) / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    """Calls ``dropout_that_listens``."""
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """``x`` after the dropout, in this module's mode."""
         return dropout_that_listens(x, self.p, self.training)

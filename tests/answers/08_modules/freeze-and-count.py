@@ -24,11 +24,14 @@
 # - "those that are not frozen"
 # - "the memory of parameters *and* buffers"
 # - "Whatever is shared counts once"
+# - "Python's `fnmatch.fnmatchcase(name, pattern)` compares"
 #
 # Admits:
 #
 # - "it may be frozen already": which was frozen before
 # - "A shared parameter has several names": a tied table
+# - "each counts": a module in two places
+# - "`fnmatch.fnmatchcase(name, pattern)` compares": fnmatchcase reads brackets
 # - "even if there is no pattern": SmallNet, no pattern
 # - "and their subclasses": norms of a subclass
 # - "`?` for exactly one letter": a dot is a letter, too
@@ -1567,4 +1570,62 @@ def freeze_and_count(model, patterns):
         "total": sum(p.numel() for p in parameters),
         "trainable": sum(p.numel() for p in parameters if p.requires_grad),
         "bytes": sum(t.numel() * 4 for t in parameters) + sum(b.nbytes for b in model.buffers()),
+    }
+
+
+# %% wrong="a regular expression made of the star and the question mark alone" breaks="Python's `fnmatch.fnmatchcase(name, pattern)` compares" says=["fnmatchcase reads brackets", "features.0.conv.weight"]
+import re
+
+
+def translate(pattern: str) -> re.Pattern:
+    """A shell's pattern as a regular expression."""
+    return re.compile(pattern.replace(".", r"\.").replace("*", ".*").replace("?", "."))
+
+
+def freeze_and_count(model: nn.Module, patterns: list[str]) -> dict[str, int]:
+    named = list(model.named_parameters(remove_duplicate=False))
+    chosen = []
+    for pattern in patterns:
+        regex = translate(pattern)
+        hits = [p for name, p in named if regex.fullmatch(name)]
+        if not hits:
+            raise ValueError(f"{pattern!r} matches no parameter")
+        chosen += hits
+    for p in chosen:
+        p.requires_grad_(False)
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.eval()
+    tensors = [*model.parameters(), *model.buffers()]
+    return {
+        "total": sum(p.numel() for p in model.parameters()),
+        "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "bytes": sum(t.nbytes for t in tensors),
+    }
+
+
+# %% wrong="walks the modules, each under its first name alone" breaks="A shared parameter has several names, and each counts" says=["a module in two places"]
+from fnmatch import fnmatchcase
+
+
+def freeze_and_count(model: nn.Module, patterns: list[str]) -> dict[str, int]:
+    named = []
+    for path, module in model.named_modules():
+        for name, p in module.named_parameters(recurse=False, remove_duplicate=False):
+            named.append((f"{path}.{name}" if path else name, p))
+    unused = [q for q in patterns if not any(fnmatchcase(name, q) for name, _ in named)]
+    if unused:
+        raise ValueError(f"match nothing: {unused}")
+    for name, p in named:
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            p.requires_grad_(False)
+    for m in model.modules():
+        if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            if m.weight is not None and not m.weight.requires_grad:
+                m.eval()
+    return {
+        "total": sum(p.numel() for p in model.parameters()),
+        "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
     }

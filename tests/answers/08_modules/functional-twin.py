@@ -690,7 +690,7 @@ def ensemble(models, x):
     return vmap(call, in_dims=(0, 0, None))(parameters, buffers, x)
 
 
-# %% wrong="pools by amax, which shares the gradient among equal numbers" breaks="equal gradients by each tensor" says=["images with a black square", "the gradient by x differs"]
+# %% wrong="pools by amax, which shares the gradient among equal numbers" breaks="equal gradients by each tensor" says=["images with a black square: equal maxima", "the gradient by x differs"]
 def functional_twin(parameters, x):
     for name in ("conv1", "conv2"):
         x = F.conv2d(x, parameters[f"{name}.weight"], parameters[f"{name}.bias"]).relu()
@@ -719,3 +719,22 @@ def ensemble(models, x):
         return torch.func.functional_call(skeleton, (parameters, buffers), (x,))
 
     return torch.func.vmap(one)(parameters, buffers)
+
+
+# %% wrong="a maximum with 0, which lets half of a gradient through at 0" breaks="equal gradients by each tensor" says=["sums that are 0", "the gradient by conv1.bias differs"]
+from torch.func import functional_call, stack_module_state, vmap
+
+
+def relu(h):
+    return torch.maximum(h, torch.zeros((), dtype=h.dtype, device=h.device))
+
+
+def functional_twin(parameters: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+    x = F.max_pool2d(relu(F.conv2d(x, parameters["conv1.weight"], parameters["conv1.bias"])), 2)
+    x = F.max_pool2d(relu(F.conv2d(x, parameters["conv2.weight"], parameters["conv2.bias"])), 2)
+    return x.flatten(1) @ parameters["fc.weight"].mT + parameters["fc.bias"]
+
+
+def ensemble(models: list[ConvNet], x: torch.Tensor) -> torch.Tensor:
+    parameters, _ = stack_module_state(models)
+    return vmap(functional_twin, in_dims=(0, None))(parameters, x)

@@ -1786,3 +1786,80 @@ def predict_squares(sizes, stds):
         if q == 0:
             break
     return squares
+
+
+# %% wrong="trunc_normal_, whose bounds are -2 and 2" breaks="weights normal" says=["wide", "a normal that is cut off at two standard deviations has less"]
+import math
+
+
+def init_by_type(model: nn.Module) -> None:
+    """He normal as in JAX: a truncated normal."""
+    for m in model.modules():
+        if isinstance(m, nn.Conv2d):
+            fan_in = m.weight[0].numel()
+            nn.init.trunc_normal_(m.weight, mean=0.0, std=math.sqrt(2 / fan_in))
+        elif isinstance(m, nn.Linear):
+            nn.init.xavier_uniform_(m.weight)
+        elif isinstance(m, nn.BatchNorm2d):
+            if m.weight is not None:
+                nn.init.ones_(m.weight)
+        else:
+            continue
+        if m.bias is not None:
+            nn.init.zeros_(m.bias)
+
+
+def predict_squares(sizes: list[int], stds: list[float]) -> list[float]:
+    squares = []
+    for i, std in enumerate(stds):
+        squares.append(sizes[i] * std**2 * (squares[-1] / 2 if squares else 1.0))
+    return squares
+
+
+# %% wrong="multiplies in float32" breaks="the mean square of each linear layer's output" says=["numbers that float32 lacks", "A small mean square is as good a number as any other"]
+def init_by_type(model: nn.Module) -> None:
+    for m in model.modules():
+        if isinstance(m, nn.Conv2d):
+            nn.init.kaiming_normal_(m.weight, nonlinearity="relu")
+        elif isinstance(m, nn.Linear):
+            nn.init.xavier_uniform_(m.weight)
+        elif isinstance(m, nn.BatchNorm2d):
+            if m.weight is not None:
+                nn.init.ones_(m.weight)
+        else:
+            continue
+        if m.bias is not None:
+            nn.init.zeros_(m.bias)
+
+
+def predict_squares(sizes: list[int], stds: list[float]) -> list[float]:
+    gains = torch.tensor(sizes[:-1], dtype=torch.float32) * torch.tensor(stds).square()
+    gains[1:] /= 2
+    return gains.cumprod(0).tolist()
+
+
+# %% wrong="a normal that is cut off at three standard deviations" breaks="weights normal" says=["none is beyond 3 std"]
+def init_by_type(model: nn.Module) -> None:
+    """Start convolutions, linear layers and batch norms of ``model``, in place."""
+    for module in model.modules():
+        if isinstance(module, nn.Conv2d):
+            s = (2 / module.weight[0].numel()) ** 0.5
+            nn.init.trunc_normal_(module.weight, 0.0, s, -3 * s, 3 * s)
+        elif isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.BatchNorm2d):
+            if module.weight is not None:
+                nn.init.ones_(module.weight)
+        else:
+            continue
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+
+def predict_squares(sizes: list[int], stds: list[float]) -> list[float]:
+    """The mean square of each layer's output, for an input of mean square 1."""
+    squares, before = [], 1.0
+    for n, std in zip(sizes, stds, strict=False):
+        squares.append(n * std**2 * before)
+        before = squares[-1] / 2
+    return squares

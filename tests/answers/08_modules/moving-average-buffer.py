@@ -20,6 +20,7 @@
 # - "`x` isn't changed"
 # - "The module has no parameter"
 # - "Two modules share nothing"
+# - "neither do a module and its `copy.deepcopy`"
 #
 # Admits:
 #
@@ -773,3 +774,77 @@ class MovingAverage(nn.Module):
 
 def moving_average_buffer(size, momentum=0.1):
     return MovingAverage(size, momentum)
+
+
+# %% wrong="a hook that updates the first module, also in a copy" breaks="neither do a module and its `copy.deepcopy`" says=["a call of a copy.deepcopy has changed the first module's mean"]
+def moving_average_buffer(size: int, momentum: float = 0.1) -> nn.Module:
+    class TakeOff(nn.Module):
+        def forward(self, x):
+            return x - self.mean
+
+    module = TakeOff()
+    module.register_buffer("mean", torch.zeros(size))
+
+    @torch.no_grad()
+    def update(_, inputs):
+        (x,) = inputs
+        if module.training and len(x):
+            module.mean.lerp_(x.mean(0), momentum)
+
+    module.register_forward_pre_hook(update)
+    return module
+
+
+# %% wrong="doesn't learn in inference mode" breaks="whether or not autograd records" says=["under inference_mode", "mean was not updated"]
+class MovingAverage(nn.Module):
+    def __init__(self, size, momentum):
+        super().__init__()
+        self.size, self.momentum = size, momentum
+        self.mean = nn.Buffer(torch.zeros(size))
+
+    @property
+    def learns(self):
+        return self.training and not torch.is_inference_mode_enabled()
+
+    def forward(self, x):
+        if self.learns and x.shape[0]:
+            self.mean.copy_(torch.lerp(self.mean, x.detach().mean(0), self.momentum))
+        return x - self.mean
+
+
+def moving_average_buffer(size: int, momentum: float = 0.1) -> nn.Module:
+    return MovingAverage(size, momentum)
+
+
+# %% wrong="a forward that takes off the first module's mean, also in a copy" breaks="neither do a module and its `copy.deepcopy`" says=["or has taken that off x"]
+def moving_average_buffer(size: int, momentum: float = 0.1) -> nn.Module:
+    module = nn.Module()
+    module.register_buffer("mean", torch.zeros(size))
+    module.forward = lambda x: x - module.mean.clone()
+
+    def update(m, args):
+        if m.training and len(args[0]):
+            m.mean.lerp_(args[0].detach().mean(0), momentum)
+
+    module.register_forward_pre_hook(update)
+    return module
+
+
+# %% right="a bound method as a hook, which a copy takes along"
+def moving_average_buffer(size: int, momentum: float = 0.1) -> nn.Module:
+    class Average(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mean = nn.Buffer(torch.zeros(size))
+            self.register_forward_pre_hook(self.update)
+
+        @torch.no_grad()
+        def update(self, module, args):
+            (x,) = args
+            if module.training and len(x):
+                module.mean.lerp_(x.mean(0), momentum)
+
+        def forward(self, x):
+            return x - self.mean.clone()
+
+    return Average()

@@ -963,3 +963,33 @@ def replace_by_type(model, kind, make):
         return swap(model)
     visit(model, set())
     return model
+
+
+# %% wrong="moves the replacement to the dtype of the old one" breaks="All else about it is as `make` left it" says=["own parameter has another dtype"]
+from collections.abc import Callable
+
+
+def replace_by_type(model, kind, make):
+    done = {}
+
+    def exchange(old):
+        reference = next(
+            (t for t in [*old.parameters(), *old.buffers()] if t.is_floating_point()), None
+        )
+        new = make(old)
+        if reference is not None:
+            new = new.to(device=reference.device, dtype=reference.dtype)
+        return new.train(old.training)
+
+    def visit(module):
+        if module not in done:
+            if isinstance(module, kind):
+                done[module] = exchange(module)
+            else:
+                done[module] = module
+                for name, child in module._modules.items():
+                    if child is not None:
+                        module._modules[name] = visit(child)
+        return done[module]
+
+    return visit(model)

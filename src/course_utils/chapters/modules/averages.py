@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 
 import torch
 import torch.nn as nn
@@ -17,13 +18,17 @@ def run_average(
     batches: list,
     modes: list,
     momentum: float | None = None,
-    grad: bool = True,
+    mode_of_autograd: str = "enable_grad",
 ) -> dict:
     """The results and the means, batch by batch, and what kind of thing ``mean`` is.
 
     A second module is made first; at the end it loads the state of the first, and is called once
-    in training, and then again with the same tensor. ``grad``: whether autograd records.
+    in training, and then again with the same tensor. Before that, a copy of the first is called.
+
+    Args:
+        mode_of_autograd: ``"enable_grad"``, ``"no_grad"`` or ``"inference_mode"``.
     """
+    grad = mode_of_autograd == "enable_grad"
     size, dtype = batches[0].shape[1], batches[0].dtype
     options = {} if momentum is None else {"momentum": momentum}
     other = moving_average_buffer(size, **options)
@@ -38,8 +43,8 @@ def run_average(
     found = {"y": [], "mean": [], "gradient": [], "fresh": fresh}
     for values, mode in zip(batches, modes, strict=True):
         leaf = values.clone().requires_grad_(grad)
-        x = leaf * 1 if grad else leaf
-        with torch.set_grad_enabled(grad), untouched():
+        with getattr(torch, mode_of_autograd)(), untouched():
+            x = leaf * 1
             y = module.train(mode)(x)
         assert isinstance(y, torch.Tensor), f"the module returned {y!r}, not a tensor"
         assert torch.equal(x.detach(), values), "x was changed: return a new tensor"
@@ -48,7 +53,7 @@ def run_average(
             words = "no gradient flows from the result to x: only the update belongs under no_grad"
             assert y.requires_grad, words
             (gradient,) = torch.autograd.grad((y * torch.arange(1, 1 + size).to(y)).sum(), leaf)
-        found["y"].append(y.detach())
+        found["y"].append(y.detach().clone())
         found["mean"].append(module.mean.detach().clone())
         found["gradient"].append(gradient)
     found |= {"parameters": len(list(module.parameters())), "graph": module.mean.requires_grad}
@@ -58,6 +63,10 @@ def run_average(
     found["apart"] = not other.mean.any().item()
     loaded.load_state_dict(module.state_dict())
     same = batches[-1].clone()
+    if not module.mean.requires_grad:
+        copy = deepcopy(module).train()
+        right = torch.allclose(copy(same), same - copy.mean, equal_nan=True)
+        found["copied"] = right and torch.equal(module.mean, found["mean"][-1])
     for key in ("loaded", "again"):
         loaded.train()(same)
         assert torch.equal(same, batches[-1]), "x was changed: return a new tensor"
@@ -65,9 +74,10 @@ def run_average(
     return found | {"held": held.detach().clone()}
 
 
-def check_average(trial, batches, modes, momentum=None, grad=True):
+def check_average(trial, batches, modes, momentum=None, mode_of_autograd="enable_grad"):
     """Compare with the averages of ``batches``, each (batch, size), in the given modes."""
-    found, share = trial(batches, modes, momentum, grad), 0.1 if momentum is None else momentum
+    found = trial(batches, modes, momentum, mode_of_autograd)
+    share = 0.1 if momentum is None else momentum
     size, dtype = batches[0].shape[1], batches[0].dtype
     near = (
         {"rtol": 1e-10, "atol": 1e-10} if dtype == torch.float64 else {"rtol": 1e-4, "atol": 1e-5}
@@ -117,10 +127,12 @@ def check_average(trial, batches, modes, momentum=None, grad=True):
         assert not stale, f"{call}: the result is x minus the old mean: first update, then subtract"
         check_digits(got, x - mean, f"{call}: the result")
         check_close(got, x - mean, f"{call}: the result", **near)
-        if grad:
+        if mode_of_autograd == "enable_grad":
             right = torch.arange(1, 1 + size).to(x).expand_as(x)
             what = f"{call}: the gradient at x (mean is a constant)"
             check_close(found["gradient"][number - 1], right, what, **near)
+    words = "a call of a copy.deepcopy has changed the first module's mean, or has taken that off x"
+    assert found["copied"], words
     same = found["same"] and torch.equal(found["held"], found["mean"][-1])
     assert same, "module.mean is another tensor than at first: update it in place"
     assert found["memory"], "mean is in other memory than at first: write into it (not .data =)"

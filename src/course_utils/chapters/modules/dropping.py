@@ -240,10 +240,15 @@ def check_unrecorded(trial, case, ones):
 def check_range(dropout_that_listens, case, ones):
     """A probability lies between 0 and 1."""
     outside = [(-0.1, True), (1.01, True), (1.5, True), (1.5, False), (-0.1, False)]
-    for p, training in (*outside, (-1e-6, True), (1 + 1e-6, True), (1 + 1e-6, False)):
-        with case(f"p = {p}" if training else f"p = {p}, training=False"):
+    outside += [(-1e-6, True), (1 + 1e-6, True), (1 + 1e-6, False)]
+    trials = [(p, training, ones) for p, training in outside] + [
+        (2.0, mode, ones[:0]) for mode in (True, False)
+    ]
+    for p, training, x in trials:
+        told = f"p = {p}" + ", training=False" * (not training)
+        with case(told + ", a tensor without elements" * (x.numel() == 0)):
             try:
-                dropout_that_listens(ones, p, training)
+                dropout_that_listens(x, p, training)
             except ValueError:
                 continue
             except Exception as error:

@@ -41,7 +41,8 @@ class Standard(nn.BatchNorm2d):
 class Kinds(nn.Module):
     """A batch norm for each number of dimensions; one is in eval mode though it isn't frozen.
 
-    One is of a subclass, one keeps no statistics; three norms are none of batches.
+    One is of a subclass and in two places, one keeps no statistics; three norms are none of
+    batches.
     """
 
     def __init__(self) -> None:
@@ -52,7 +53,7 @@ class Kinds(nn.Module):
         self.group = nn.GroupNorm(1, 2)
         self.batchwise = nn.BatchNorm1d(2, track_running_stats=False)
         self.Own = nn.Linear(1, 1, bias=False)
-        self.own = Standard(2)
+        self.own = self.second = Standard(2)
 
 
 def _model(small_net: type[nn.Module], kind: str) -> nn.Module:
@@ -245,7 +246,10 @@ def check_norms(check_freeze, case):
     with case('SmallNet, ["head.bias"], which was frozen before'):
         check_freeze("small", ["head.bias"], ["head.bias"], [], 1432)
     with case('norms of a subclass, ["own.weight"]'):
-        check_freeze("norms", ["own.weight"], ["own.weight"], ["own", "stillfilm"], 37)
+        both = ["own.weight", "second.weight"]
+        check_freeze("norms", ["own.weight"], both, ["own", "stillfilm"], 37)
+    with case('a module in two places, ["second.bias"]: its parameters have two names each'):
+        check_freeze("norms", ["second.bias"], ["own.bias", "second.bias"], ["stillfilm"], 37)
     with case('norms of all kinds, ["*e.*", "film.weight", "layer.weight", "group.weight"]'):
         three = ("line", "image", "instance", "batchwise")
         frozen = [f"{name}.{part}" for name in three for part in ("weight", "bias")]
@@ -254,3 +258,5 @@ def check_norms(check_freeze, case):
         check_freeze("norms", ["*e.*", *others], [*frozen, *others], asleep, 17)
     with case('a tied table, ["*le"]: scale ends so; table is a module, table.weight does not'):
         check_freeze("free", ["*le"], ["scale"], [], 45)
+    with case('SmallNet, ["[!f]*t"]: fnmatchcase reads brackets; [!f] is any letter but f'):
+        check_freeze("small", ["[!f]*t"], ["head.weight", "head.bias"], [], 1272)

@@ -10,11 +10,12 @@ import torch.nn as nn
 
 
 class Wrapped(nn.Module):
-    """A replacement that contains the old module."""
+    """A replacement that contains the old module, and a frozen parameter in half precision."""
 
     def __init__(self, old: nn.Module) -> None:
         super().__init__()
         self.old = old
+        self.gain = nn.Parameter(torch.ones(1, dtype=torch.float16), requires_grad=False)
 
 
 def _old(small_net: type[nn.Module], kind: str) -> nn.Module:
@@ -71,6 +72,12 @@ def _replacement(old: nn.Module, by: str) -> nn.Module:
     new = Wrapped(old) if by == "wrapper" else nn.Sequential(*parts)
     new.register_forward_hook(lambda module, args, output: None)
     return new
+
+
+def _as_made(new: nn.Module) -> bool:
+    """Whether a replacement's own parameter, if any, is in half precision and frozen."""
+    gain = getattr(new, "gain", None)
+    return gain is None or (gain.dtype == torch.float16 and not gain.requires_grad)
 
 
 def run_replace(
@@ -140,7 +147,8 @@ def run_replace(
         "modes": [module.training for module in after.values()],
         "calls": len(made),
         "free": all(parameter.requires_grad == flag for parameter, flag in free.items()),
-        "exact": kind != "small" or all(p.dtype == torch.float64 for p in new.parameters()),
+        "exact": kind != "small" or all(p.dtype == torch.float64 for p in free),
+        "kept": all(_as_made(new) for _, new in made),
         "waiting": all(parameter.grad is not None for parameter in free),
         "gaps": sum(child is None for m in new.modules() for child in m._modules.values()),
         "twice": len({old for old, _ in made}) < len(made),
@@ -247,6 +255,7 @@ def check_swap(trial, small_net, kind, wanted, by="wrapper", again=False):
         "exact": "the dtype of some parameters is no longer float64, as it was",
         "waiting": "the .grad of some parameters is gone",
         "hooks": "modules that are not of the kind have lost their hooks, or gained some",
+        "kept": "a replacement's own parameter has another dtype, or isn't frozen now: leave it",
         "own": "a replacement hasn't the hooks that make gave it: but for its mode, leave it alone",
     }
     wrong += [words for key, words in flags.items() if not found[key]]

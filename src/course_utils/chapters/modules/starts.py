@@ -76,6 +76,7 @@ def _zoo() -> nn.Sequential:
             other_pair=nn.Bilinear(2, 3, 2),
             other_instance=nn.InstanceNorm2d(3, affine=True),
             other_group=nn.GroupNorm(1, 4),
+            wide=nn.Conv2d(2, 1000, 1, bias=False),
         )
     )
     with torch.no_grad():
@@ -158,6 +159,10 @@ def _check_spread(weight, name, uniform, fan_in, fan_out, taps=1):
     kind, share = ("uniform", 0.577) if uniform else ("normal", 0.683)
     words = f"{name}: {inside:.2f} of the weights are within one std, {share} if they are {kind}"
     assert abs(inside - share) < 0.04, words
+    if not uniform and weight.numel() > 8000:
+        share = (weight.abs() > 3 * std).float().mean().item()
+        words = f"{name}: none is beyond 3 std; of a normal's numbers 0.3 % are: is it cut off?"
+        assert share, words
     if uniform:
         top = weight.abs().max().item()
         words = f"{name}: the largest is {top:.4f}, expected just below the bound {bound:.4f}"
@@ -172,6 +177,11 @@ def run_squares(predict_squares: Callable, sizes: list[int], stds: list[float]) 
     words = "random numbers were drawn: compute the mean squares, don't draw"
     assert torch.equal(before, torch.get_rng_state()), words
     return found, given == (sizes, stds)
+
+
+def _near(found, right):
+    """Whether numbers agree to four digits, however small they are."""
+    return torch.allclose(found, right, rtol=1e-4, atol=0)
 
 
 def check_squares(trial, sizes, stds, right):
@@ -190,26 +200,26 @@ def check_squares(trial, sizes, stds, right):
     without = (
         torch.tensor([n * s**2 for n, s in zip(sizes, stds, strict=False)]).double().cumprod(0)
     )
-    halved = torch.allclose(found, right / 2, rtol=1e-4)
+    halved = _near(found, right / 2)
     words = f"{call} = {[float(f'{square:.4g}') for square in found.tolist()]}"
     relu = torch.tensor([1.0, *[0.5] * (len(stds) - 1)], dtype=torch.float64)
     ahead = torch.tensor([n * s**2 for n, s in zip(sizes[1:], stds, strict=True)]).double() * relu
-    swapped = torch.allclose(found, ahead.cumprod(0), rtol=1e-4)
-    assert not swapped or torch.allclose(found, right, rtol=1e-4), (
+    swapped = _near(found, ahead.cumprod(0))
+    assert not swapped or _near(found, right), (
         f"{words}: n is how many products one output sums up, sizes[i], not sizes[i + 1]"
     )
     plain = torch.tensor([n * s for n, s in zip(sizes, stds, strict=False)]).double() * relu
-    assert not torch.allclose(found, plain.cumprod(0), rtol=1e-4), (
+    assert not _near(found, plain.cumprod(0)), (
         f"{words}: stds are standard deviations; the variance is their square"
     )
-    roots = torch.allclose(found, right.sqrt(), rtol=1e-4) and not torch.allclose(found, right)
+    roots = _near(found, right.sqrt()) and not _near(found, right)
     assert not roots, f"{words}: mean squares are wanted, not their roots"
     assert not halved, f"{words}: the ReLU is between two layers; an output is measured before it"
-    forgot = torch.allclose(found, without, rtol=1e-4) and not torch.allclose(right, without)
+    forgot = _near(found, without) and not _near(right, without)
     assert not forgot, f"{words}: a ReLU halves the mean square on its way to the next layer"
-    once = torch.allclose(found, without * relu, rtol=1e-4, atol=0)
+    once = _near(found, without * relu)
     lost = bool(((found == 0) & (right != 0)).any())
-    exact = torch.allclose(found, right, rtol=1e-4, atol=0)
+    exact = _near(found, right)
     told = "rounded? A small mean square is as good a number as any other" if lost else ""
     told = "every ReLU on the way halves, not only the last" if once else told
     words = f"{words}, expected {right.tolist()}"
