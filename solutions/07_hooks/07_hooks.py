@@ -2060,7 +2060,8 @@ with branches.square.register_forward_hook(lambda m, args, out: kept["square"]):
 # - What a module returns is a tensor, or a tuple that holds tensors and tuples, as an LSTM's (no named
 #   ones). It is the value at the moment when the module returned it, whatever happens to it later,
 #   in place.
-# - The answers, which are tensors, have no graph. (No `forward` switches autograd on.)
+# - The answers, which are tensors, have no graph. (No `forward` switches autograd on, and no model
+#   returns its input or a parameter as it is.)
 # - All is left as it was, even if a run raises or a name is unknown (the exception goes on its
 #   way): your hooks are gone, those that were there before are not, modes, `.grad` and autograd's
 #   own mode are untouched.

@@ -309,7 +309,7 @@ class _Interrupts(nn.Module):
         self.calls -= 1
         if self.calls < 0:
             raise KeyboardInterrupt
-        return self.inner(x)
+        return 2 * self.inner(x)
 
 
 def _interrupted(intervention: Callable) -> None:
