@@ -322,6 +322,7 @@ for kept in (4, 0):
 # | `train/gradient_norm` | the 2-norm of all gradients, as one vector, that this step is taken with |
 #
 # The training itself stays as it is: one forward pass for each step, and the same weights come out.
+# The list of batches stays as it is, too.
 # Parameters that are frozen or take no part have no gradient. A rate may have been set by hand since
 # the scheduler was made, and may be a tensor.
 # Example: gradients `[3, 0]` and `[0, 4]` of two parameters have together the norm 5.

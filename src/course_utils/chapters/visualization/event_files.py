@@ -89,6 +89,8 @@ def seen_training_dashboard(answer: Callable, kind: str, sizes: list[int]) -> tu
         scalars = read_scalars(folder)
         apart = sorted(path.name for path in Path(folder).iterdir() if path.is_dir())
     left = [words for words in before.changes() if not words.startswith(("the values", "the grad"))]
+    if len(training[3]) != len(sizes):
+        left.append("the list of batches has changed: it is the caller's")
     if len(ran) > len(sizes):
         words = f"the model ran {len(ran)} times for {len(sizes)} steps: in a second pass"
         left.append(words + " dropout draws again and BatchNorm counts twice; the logits are there")
