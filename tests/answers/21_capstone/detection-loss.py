@@ -802,3 +802,22 @@ def detection_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     kind = F.cross_entropy(mine[1:4].T, right[1:4].T, reduction="sum")
     box = (mine[4:].sigmoid() - right[4:]).abs().sum((-1, -2)) / count
     return torch.stack([there / count, kind / count, box])
+
+
+# %% wrong="one tensor for all results" says=["a second call wrote into the losses that the first one returned"]
+import torch
+import torch.nn.functional as F
+
+RESULTS = {}
+
+
+def detection_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    has = target[:, 0] == 1
+    there = F.binary_cross_entropy_with_logits(output[:, 0], target[:, 0], reduction="sum")
+    guess, true = output.movedim(1, -1)[has], target.movedim(1, -1)[has]
+    kind = F.cross_entropy(guess[:, 1:4], true[:, 1:4].argmax(1), reduction="sum")
+    box = F.l1_loss(guess[:, 4:].sigmoid(), true[:, 4:], reduction="sum")
+    result = torch.stack([there, kind, box]) / has.sum().clamp(min=1)
+    if result.requires_grad:
+        return result
+    return RESULTS.setdefault(result.dtype, torch.empty_like(result)).copy_(result)

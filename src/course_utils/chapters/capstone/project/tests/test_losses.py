@@ -73,6 +73,12 @@ def test_zeros_everywhere():
         "with sigmoid(0) = 0.5 the box is off by 0, 0.25, 0 and 0.25; "
         f"the loss is {box:.4f}, not 0.5"
     )
+    first = losses(torch.zeros(1, 8, 2, 2), ONE)
+    before = first.clone()
+    losses(torch.ones(1, 8, 2, 2), ONE)
+    assert torch.equal(first, before), (
+        "a second call wrote into the losses that the first one returned: make new ones each time"
+    )
 
 
 def test_divided_by_the_objects_of_the_batch():
