@@ -1212,8 +1212,10 @@ def check_case(x, weight, stride, padding):
     known = partial(slips.convolutions, x, weight, stride, padding)
     close = 1e-12 if x.dtype == torch.float64 else 1e-5
     check_value(result, expected, "the result", known, rtol=close, atol=close)
+    if not len(x):
+        return  # without an image nothing need run
     slips.check_view_of_windows(counts)
-    products = counts["bmm"] + counts["mm"] + counts["mul"] + counts["dot"]
+    products = sum(counts[name] for name in slips.PRODUCTS)
     assert products == 1, f"contract all windows at once: one einsum, not {products} products"
 
 
