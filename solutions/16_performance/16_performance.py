@@ -817,9 +817,10 @@ print(f"memory-bound below {roof['peak'] / roof['bandwidth']:.0f} flops per byte
 # ### Exercise 16.5 — Roofline ★★ · 10 min · 4 points · core
 #
 # `roofline(kind, sizes, itemsize, peak, bandwidth)` returns `(flops, bytes, bound)` of one operator.
-# Each operand is read once and each result written once, `itemsize` bytes an element. A size may be 0.
-# An addition is one flop, a multiplication one. `bound` is `"compute"` if the flops take longer than
-# the bytes, else `"memory"`; `peak` is in flops a second, `bandwidth` in bytes a second.
+# Each operand is read once and each result written once, `itemsize` bytes an element. A size may be 0,
+# or huge: flops and bytes are exact. An addition is one flop, a multiplication one. `bound` is
+# `"compute"` if the flops take longer than the bytes, else `"memory"`; `peak` is in flops a second,
+# `bandwidth` in bytes a second.
 #
 # | kind | sizes | computes |
 # | --- | --- | --- |

@@ -1554,3 +1554,96 @@ def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
         result.weight.copy_(weight)
         result.bias.copy_(bias)
     return result
+
+
+# %% right="NumPy on the host, in float64"
+import numpy as np
+
+
+def parts(block):
+    """(3 × 3 convolution, its norm), (1 × 1 convolution, its norm), and the skip's norm or None."""
+    convs = [m for m in block.modules() if isinstance(m, nn.Conv2d)]
+    norms = [m for m in block.modules() if isinstance(m, nn.BatchNorm2d) and m is not block.skip]
+    pairs = sorted(zip(convs, norms, strict=True), key=lambda pair: -pair[0].kernel_size[0])
+    return *pairs, block.skip
+
+
+class Affine:
+    """A kernel and a bias as float64 arrays, to be added up."""
+
+    def __init__(self, kernel, bias):
+        self.kernel, self.bias = kernel, bias
+
+    def __add__(self, other):
+        return Affine(self.kernel + other.kernel, self.bias + other.bias)
+
+    def then(self, norm):
+        mean, var, gamma, beta = (
+            default if t is None else t.detach().double().cpu().numpy()
+            for t, default in (
+                (norm.running_mean, 0.0),
+                (norm.running_var, 1.0),
+                (norm.weight, 1.0),
+                (norm.bias, 0.0),
+            )
+        )
+        gain = gamma / np.sqrt(var + norm.eps)
+        return Affine(
+            np.einsum("oikl,o->oikl", self.kernel, gain), (self.bias - mean) * gain + beta
+        )
+
+    @classmethod
+    def of(cls, conv):
+        kernel = conv.weight.detach().double().cpu().numpy()
+        rim = (3 - kernel.shape[-1]) // 2
+        kernel = np.pad(kernel, [(0, 0), (0, 0), (rim, rim), (rim, rim)])
+        bias = (
+            np.zeros(len(kernel))
+            if conv.bias is None
+            else conv.bias.detach().double().cpu().numpy()
+        )
+        return cls(kernel, bias)
+
+
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+    (conv, norm), (point, point_norm), skip = parts(block)
+    total = Affine.of(conv).then(norm) + Affine.of(point).then(point_norm)
+    if skip is not None:
+        kernel = np.zeros(tuple(conv.weight.shape))
+        for channel in range(len(kernel)):
+            kernel[channel, channel % kernel.shape[1], 1, 1] = 1
+        total = total + Affine(kernel, np.zeros(len(kernel))).then(skip)
+    result = nn.Conv2d(
+        conv.in_channels,
+        conv.out_channels,
+        kernel_size=3,
+        stride=conv.stride,
+        padding=1,
+        groups=conv.groups,
+        device=conv.weight.device,
+        dtype=conv.weight.dtype,
+    )
+    state = {"weight": torch.from_numpy(total.kernel), "bias": torch.from_numpy(total.bias)}
+    result.load_state_dict(state)
+    return result
+
+
+# %% right="the slope of the block, by autograd"
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+    """In eval mode the block is affine: its bias is the block of zeros, its kernel the slope."""
+    conv = block.wide
+    down, across = conv.stride
+    zeros = conv.weight.new_zeros(1, conv.in_channels, 2 * down + 1, 2 * across + 1).detach()
+    with torch.enable_grad():
+        slope = torch.autograd.functional.jacobian(lambda x: block(x)[0, :, 1, 1], zeros)[:, 0]
+    slope = slope[:, :, down - 1 : down + 2, across - 1 : across + 2]
+    inside, per = conv.weight.shape[1], conv.out_channels // conv.groups
+    result = nn.Conv2d(
+        conv.in_channels, conv.out_channels, 3, stride=conv.stride, padding=1, groups=conv.groups
+    ).to(conv.weight)
+    with torch.no_grad():
+        for channel in range(conv.out_channels):
+            begin = channel // per * inside
+            result.weight[channel] = slope[channel, begin : begin + inside]
+        result.bias.copy_(block(zeros)[0, :, 1, 1])
+    return result

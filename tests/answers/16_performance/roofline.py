@@ -5,6 +5,7 @@
 # - "each result written once"
 # - "`itemsize` bytes an element"
 # - "A size may be 0"
+# - "or huge: flops and bytes are exact"
 # - "An addition is one flop, a multiplication one"
 # - "if the flops take longer than the bytes"
 # - "`x.add_(y)`, in place"
@@ -789,4 +790,57 @@ def roofline(
         flops = {"copy": 0, "add": 1, "add_": 1, "axpy": 2}[kind] * sizes[0]
         elements = (2 if kind == "copy" else 3) * sizes[0]
     nbytes = elements * itemsize
+    return flops, nbytes, "compute" if flops / peak > nbytes / bandwidth else "memory"
+
+
+# %% wrong="divides by the groups: fails without channels" says=["depthwise, sizes (2, 0, 5, 7, 3), itemsize 4: raised ZeroDivisionError"]
+def roofline(
+    kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
+) -> tuple[int, int, str]:
+    """A linear layer is a 1 x 1 convolution of 1 x 1 images; a depthwise one has as many groups."""
+
+    def convolution(batch, inputs, outputs, height, width, kernel, groups=1):
+        weight = outputs * (inputs // groups) * kernel**2
+        out = batch * outputs * height * width
+        flops = 2 * batch * height * width * weight
+        return flops, batch * inputs * height * width + weight + out
+
+    if kind == "linear":
+        flops, numbers = convolution(*sizes, 1, 1, 1)
+    elif kind == "conv":
+        flops, numbers = convolution(*sizes)
+    elif kind == "depthwise":
+        batch, channels, *rest = sizes
+        flops, numbers = convolution(batch, channels, channels, *rest, groups=channels)
+    elif kind == "bias":
+        flops, numbers = sizes[0] * sizes[1], (2 * sizes[0] + 1) * sizes[1]
+    else:
+        per = {"copy": (0, 2), "add": (1, 3), "add_": (1, 3), "axpy": (2, 3)}[kind]
+        flops, numbers = per[0] * sizes[0], per[1] * sizes[0]
+    nbytes = numbers * itemsize
+    return flops, nbytes, "compute" if flops * bandwidth > nbytes * peak else "memory"
+
+
+# %% wrong="products in NumPy's int64" breaks="or huge: flops and bytes are exact" says=["went round at 2**63"]
+import numpy as np
+
+
+def roofline(
+    kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
+) -> tuple[int, int, str]:
+    s = np.asarray(sizes, dtype=np.int64)
+    elementwise = {"copy": (0, 2), "add": (1, 3), "add_": (1, 3), "axpy": (2, 3)}
+    if kind in elementwise:
+        flops, numbers = (factor * s[0] for factor in elementwise[kind])
+    elif kind == "bias":
+        flops, numbers = s.prod(), 2 * s.prod() + s[1]
+    elif kind == "linear":
+        flops, numbers = 2 * s.prod(), s[[0, 1]].prod() + s[[1, 2]].prod() + s[[0, 2]].prod()
+    elif kind == "conv":
+        flops = 2 * s.prod() * s[-1]
+        numbers = s[[0, 1, 3, 4]].prod() + s[[0, 2, 3, 4]].prod() + s[[1, 2, 5, 5]].prod()
+    else:
+        flops = 2 * s.prod() * s[-1]
+        numbers = 2 * s[:4].prod() + s[[1, 4, 4]].prod()
+    flops, nbytes = int(flops), int(numbers * itemsize)
     return flops, nbytes, "compute" if flops / peak > nbytes / bandwidth else "memory"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.operators import count_operators
@@ -63,12 +65,26 @@ def _block(case: dict) -> tuple[RepBlock, Tensor]:
     return block.to(device, dtype).eval(), x
 
 
+class _Readable(TorchDispatchMode):
+    """What is on the device meta can be brought to the host, as from any device: as ones."""
+
+    def __torch_dispatch__(self, func, types, args: Any = (), kwargs=None):
+        options, aten = kwargs or {}, torch.ops.aten
+        to = torch.device(options.get("device") or "meta").type
+        if func is aten._to_copy.default and args[0].is_meta and to == "cpu":
+            return torch.ones(args[0].shape, dtype=options.get("dtype") or args[0].dtype)
+        if func is aten._local_scalar_dense.default and args[0].is_meta:
+            return 1.0
+        return func(*args, **options)
+
+
 def run_fold(fold: Callable[..., Any], case: dict) -> dict:
     """What a learner's folding makes of a block, as plain values and tensors."""
     block, x = _block(case)
     if "where" in case:  # nothing is computed there: only the device can be seen
         try:
-            conv = fold(block)
+            with _Readable(), warnings.catch_warnings(action="ignore"):  # no values go there
+                conv = fold(block)
         except NotImplementedError as error:
             words = f"{error} The convolution is on another device than the block"
             raise AssertionError(words) from error

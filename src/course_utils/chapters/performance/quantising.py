@@ -67,7 +67,7 @@ def check_quantised(found: Any, x: Tensor, dim: int | None) -> None:
     if dim is not None:
         same = torch.full_like(right[1], float(_range(x, None)[1] - _range(x, None)[0]) / 255)
         slips["that is one scale for the whole tensor; each index of dim has its own"] = same
-    for least in (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5):
+    for least in (1e-12, 1e-10, 1e-9, 1e-8, 1e-7, torch.finfo(torch.float32).eps, 1e-6, 1e-5):
         more, limited = plain + least, plain.clamp(min=least)
         if bool((plain == 0).any()) and torch.allclose(more, limited, rtol=1e-4, atol=1e-9):
             slips[f"where it is 0, it becomes 1, not {least:g}"] = more

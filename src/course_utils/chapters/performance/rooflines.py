@@ -111,18 +111,20 @@ def _flop_slips(kind: str, sizes: Sequence[int]) -> dict[str, int]:
     return slips
 
 
-# Sizes for `check_roofline`: of 0 or 1, some whose flops no float64 holds, even kernels.
+# Sizes for `check_roofline`: of 0 or 1, some whose flops no float64 or int64 holds, even kernels.
 MORE_SIZES: list[tuple[str, tuple[int, ...], int]] = [
     ("linear", (4, 0, 3), 4),
     ("linear", (0, 3, 4), 2),
     ("conv", (0, 3, 8, 5, 7, 3), 4),
     ("conv", (2, 0, 8, 5, 7, 3), 4),
     ("depthwise", (0, 6, 5, 7, 3), 2),
+    ("depthwise", (2, 0, 5, 7, 3), 4),
+    ("conv", (2, 3, 0, 5, 7, 3), 2),
     ("bias", (5, 0), 4),
     *((kind, (0,), 4) for kind in ("copy", "add_", "axpy")),
     *((kind, (1,), 8) for kind in ("copy", "add", "add_", "axpy")),
     ("linear", (1, 1, 1), 4),
-    ("linear", (1_000_003, 999_999, 1_000_001), 2),
+    ("linear", (3_000_001, 2_999_999, 3_000_003), 2),
     ("axpy", (300_000_000_000_000_001,), 8),
     ("conv", (1, 2, 3, 4, 5, 2), 4),
     ("depthwise", (2, 3, 5, 4, 2), 2),
@@ -147,6 +149,10 @@ def check_roofline(
         for words, slip in () if 0 in sizes else slips.items():  # with a 0 many give the same
             assert mine == truth or mine != slip or slip == truth, f"{name}: {words}"
         more = ": what isn't empty is still read or written" if 0 in sizes else ""
+        if mine != truth and (mine - truth) % 2**64 == 0:
+            more = (
+                ": that went round at 2**63, as numbers of 64 bits do; Python's own have no limit"
+            )
         if kind in ("conv", "depthwise") and sizes[-1] % 2 == 0:
             more = "; with an even kernel, too, the result is as high and wide as the image"
         assert mine == truth, f"{name} are wrong: {mine} is not what {kind} of {sizes} takes{more}"
