@@ -1427,7 +1427,8 @@ print(f"{total} bytes kept by 100 losses, each computed from two numbers")
 # more.
 #
 # **Then measure.** `saved_bytes(function, *inputs)` calls `function(*inputs)` once, which gives one
-# tensor, and returns how many bytes of storage autograd keeps for its backward.
+# tensor and records nothing that this tensor doesn't need, and returns how many bytes of storage
+# autograd keeps for its backward.
 #
 # - Count each storage once, and the inputs' storages not at all.
 # - Count whole storages, not elements: a view keeps all of its storage alive.

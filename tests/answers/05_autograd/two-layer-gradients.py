@@ -417,3 +417,22 @@ def two_layer_gradients(
     g = g / len(x)
     back = (g @ w2.T) * (h > 0)
     return loss, x.T @ back, back.sum(0), h.T @ g, g.sum(0)
+
+
+# %% wrong="squeezes the hidden layer" says=["one point", "was one of size 1 squeezed?"]
+def two_layer_gradients(
+    x: torch.Tensor,
+    target: torch.Tensor,
+    w1: torch.Tensor,
+    b1: torch.Tensor,
+    w2: torch.Tensor,
+    b2: torch.Tensor,
+) -> tuple[torch.Tensor, ...]:
+    batch = x.shape[0]
+    hidden = torch.stack([(row.unsqueeze(0) @ w1 + b1).relu() for row in x]).squeeze()
+    scores = hidden @ w2 + b2
+    picked = scores.gather(-1, target.unsqueeze(-1)).squeeze(-1)
+    loss = (scores.logsumexp(-1) - picked).mean()
+    g = (scores.softmax(-1) - F.one_hot(target, len(b2)).to(scores.dtype)) / batch
+    at_h = (g @ w2.t()) * (hidden > 0)
+    return loss, x.t() @ at_h, at_h.sum(0), hidden.t() @ g, g.sum(0)

@@ -10,6 +10,7 @@ OTHER_DTYPE = "a tensor on the way has another dtype (the default?): give it the
 ALL_SUMMED = (
     "too much was summed up: sum() over an empty list of dimensions is the sum over all, too"
 )
+SQUEEZED = "a tensor on the way has fewer dimensions: was one of size 1 squeezed?"
 # A pattern for the message, and what it means.
 MEANINGS = {
     "cannot reshape tensor of 0 elements": "with no element, a size given as -1 can't be told",
@@ -17,7 +18,8 @@ MEANINGS = {
     "to have the same dtype": OTHER_DTYPE,
     "expected scalar type": OTHER_DTYPE,
     r"for input of size 1$": ALL_SUMMED,
-    "too many indices": "a tensor on the way has fewer dimensions: was one of size 1 squeezed?",
+    "too many indices": SQUEEZED,
+    "same number of dimensions as input": SQUEEZED,
     "Dimension out of range": "there are fewer dimensions here: count them from the end",
 }
 
