@@ -1681,7 +1681,7 @@ print("above 95 %:", accuracy > 0.95)
 #
 # ### Exercise 13.7 — Which precision, which scale? ★★ · 10 min · 4 points · core
 #
-# Fill in the dtypes as strings, such as `"float32"`. All of it is on the CPU:
+# Fill in the dtypes, as `"float32"` or `torch.float32`. All of it is on the CPU:
 #
 # ```
 # a, b = torch.randn(3, 3), torch.randn(3, 3)      # float32
@@ -1819,8 +1819,8 @@ print("it reports more than 95 %:        ", torch.load(report)["accuracy"] > 0.9
 # - An improvement is a loss below `best - min_delta`, where `best` is the loss of the last improvement, and
 #   infinity before the first. A loss of NaN or +infinity is never an improvement; no loss is -infinity.
 # - At the end the model holds the weights **and buffers** it had after the best epoch: all of its
-#   `state_dict()`, which has nothing but these, in the same parameter objects. Without any improvement it
-#   stays as it is.
+#   `state_dict()`, which has nothing but these, in the same parameter objects, each of its own dtype.
+#   Without any improvement it stays as it is.
 # - Until then training is left alone: each epoch begins with what the one before it left, and gradients
 #   are on. Modes, `requires_grad` and `.grad` are the business of `epoch()`: leave them.
 # - Return `(best_epoch, epochs)`: the best epoch's number, counted from 1 (0 if there was none), and how many
@@ -2502,6 +2502,9 @@ with every_case() as case:
         check_single(try_bare)
     with case("a model on the device meta"):
         check_equal(try_elsewhere("full"), "meta", "the new head's device", "the old head's")
+    with case("a backbone without parameters, the head on the device meta"):
+        told = "the old head's, which may be asked where the backbone has nothing to ask"
+        check_equal(try_elsewhere("full", bare=True), "meta", "the new head's device", told)
     with case("train_mode, and every kind of batch norm"):
         for name, training in try_norms().items():
             check_equal(training, not name.startswith("frozen Batch"), f"{name}: training", NORMS)

@@ -1,12 +1,12 @@
 # %% [markdown]
 # Rules:
 #
-# - "Fill in the dtypes as strings"
+# - "Fill in the dtypes"
 # - "what `.grad` holds after the first `backward()`"
 # - "the scale after each `update()`"
 # - "the weight at the end"
 
-# %% wrong="everything in the block is bfloat16" breaks="Fill in the dtypes as strings" says=["5 of 17 predictions differ", "a sum is on no list", "ordinary promotion takes the wider", "float32 only, never float64", "cast copy is used", "what runs in float32"]
+# %% wrong="everything in the block is bfloat16" breaks="Fill in the dtypes" says=["5 of 17 predictions differ", "a sum is on no list", "ordinary promotion takes the wider", "float32 only, never float64", "cast copy is used", "what runs in float32"]
 amp = {
     "a @ b": "bfloat16",
     "a + b": "bfloat16",

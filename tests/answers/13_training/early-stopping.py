@@ -10,6 +10,7 @@
 # - "the weights **and buffers**"
 # - "it had after the best epoch"
 # - "in the same parameter objects"
+# - "each of its own dtype"
 # - "Without any improvement it stays as it is"
 # - "each epoch begins with what the one before it left"
 # - "gradients are on"
@@ -815,6 +816,103 @@ def early_stopping(model, epoch, patience, min_delta, most):
             kept = copy.deepcopy(model.state_dict())
         else:
             bad += 1
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, done
+
+
+# %% wrong="one vector of all weights" breaks="each of its own dtype" says=["a parameter of float32 is of float64 now"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    vectors = nn.utils.parameters_to_vector, nn.utils.vector_to_parameters
+    best, best_epoch, bad, kept, done = float("inf"), 0, 0, None, 0
+    while done < most and bad < patience:
+        loss = epoch()
+        done += 1
+        if loss < best - min_delta:
+            best, best_epoch, bad = loss, done, 0
+            buffers = {name: value.clone() for name, value in model.named_buffers()}
+            kept = vectors[0](model.parameters()).detach().clone(), buffers
+        else:
+            bad += 1
+    if kept is not None:
+        vectors[1](kept[0], model.parameters())
+        for name, value in model.named_buffers():
+            value.copy_(kept[1][name])
+    return best_epoch, done
+
+
+# %% wrong="all weights in float64 at the end" says=["a parameter of float32 is of float64 now"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, bad, kept, done = float("inf"), 0, 0, None, 0
+    while done < most and bad < patience:
+        loss = epoch()
+        done, bad = done + 1, bad + 1
+        if loss < best - min_delta:
+            best, best_epoch, bad = loss, done, 0
+            kept = {name: value.double().clone() for name, value in model.state_dict().items()}
+    if kept is not None:
+        model.double().load_state_dict(kept)
+    return best_epoch, done
+
+
+# %% right="the difference, compared with min_delta"
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, bad, kept = float("inf"), 0, 0, None
+    for done in range(1, most + 1):
+        loss = epoch()
+        if best - loss > min_delta:
+            best, best_epoch, bad, kept = loss, done, 0, copy.deepcopy(model.state_dict())
+        else:
+            bad += 1
+        if bad >= patience:
+            break
+    if kept is not None:
+        model.load_state_dict(kept)
+    return best_epoch, done
+
+
+# %% wrong="copies back into tensors of the beginning" says=["epoch() may put a new tensor in a buffer's place", "and at the end"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    live = model.state_dict()
+    best, best_epoch, bad, kept, done = float("inf"), 0, 0, None, 0
+    while done < most and bad < patience:
+        loss = epoch()
+        done, bad = done + 1, bad + 1
+        if loss < best - min_delta:
+            best, best_epoch, bad = loss, done, 0
+            kept = copy.deepcopy(model.state_dict())
+    for name, value in (kept or {}).items():
+        live[name].copy_(value)
+    return best_epoch, done
+
+
+# %% wrong="puts the first module back alone" says=["the parameter of float32 was not put back with the others"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, bad, kept, done = float("inf"), 0, 0, None, 0
+    while done < most and bad < patience:
+        loss = epoch()
+        done, bad = done + 1, bad + 1
+        if loss < best - min_delta:
+            best, best_epoch, bad = loss, done, 0
+            kept = copy.deepcopy(model[0].state_dict())
+    if kept is not None:
+        model[0].load_state_dict(kept)
+    return best_epoch, done
+
+
+# %% wrong="keeps float32 in bfloat16" says=["the parameter of float32 was not put back with the others, or lost digits"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    half = {torch.float32: torch.bfloat16}
+    best, best_epoch, bad, kept, done = float("inf"), 0, 0, None, 0
+    while done < most and bad < patience:
+        loss = epoch()
+        done, bad = done + 1, bad + 1
+        if loss < best - min_delta:
+            best, best_epoch, bad = loss, done, 0
+            state = model.state_dict().items()
+            kept = {
+                key: value.to(half.get(value.dtype, value.dtype), copy=True) for key, value in state
+            }
     if kept is not None:
         model.load_state_dict(kept)
     return best_epoch, done

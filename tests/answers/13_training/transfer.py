@@ -1028,3 +1028,48 @@ def train_mode(model):
     for module in model.modules():
         if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
             module.train(module.weight.requires_grad)
+
+
+# %% wrong="the device of the backbone, else the CPU" breaks="on the device of the old one" says=["a backbone without parameters, the head on the device meta: the new head's device: expected 'meta', got 'cpu'"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    place = next((p.device for p in model[0].parameters()), torch.device("cpu"))
+    model[1] = nn.Linear(model[1].in_features, classes).to(place)
+    model[0].requires_grad_(mode != "probe")
+    head = {"params": list(model[1].parameters()), "lr": lr}
+    if mode == "probe":
+        return [head]
+    return [{"params": list(model[0].parameters()), "lr": lr if mode == "full" else lr / 10}, head]
+
+
+def train_mode(model):
+    model.train()
+    for layer in model.modules():
+        if isinstance(layer, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            layer.train(layer.weight.requires_grad)
+
+
+# %% right="a head of a class derived from nn.Linear; modes layer by layer"
+class Head(nn.Linear):
+    """The new head."""
+
+
+def transfer(model, classes, mode, lr):
+    rates = {"probe": [], "full": [lr], "discriminative": [lr / 10]}
+    if mode not in rates:
+        raise ValueError(f"no such mode: {mode}")
+    body, old = model
+    model[1] = Head(old.in_features, classes, bias=True, device=old.weight.device)
+    for parameter in body.parameters():
+        parameter.requires_grad_(bool(rates[mode]))
+    groups = [
+        {"params": list(dict.fromkeys(body.parameters())), "lr": rate} for rate in rates[mode]
+    ]
+    return [*groups, {"params": list(model[1].parameters()), "lr": lr}]
+
+
+def train_mode(model):
+    norms = nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d
+    for layer in model.modules():
+        layer.train(not isinstance(layer, norms) or layer.weight.requires_grad)

@@ -224,7 +224,7 @@ def few_samples() -> dict[str, tuple]:
         "the first batch is empty, k = 7 of 8": (make_batches([0, 4, 3], 8, 5), 8, 7),
         "two samples, so class 2 occurs neither in truth nor in predictions": (two, 3, 3),
         "logits that aren't contiguous": (slanted, 5, 2),
-        "infinite logits beside 20 000 and 30 000": (endless, 5, 2),
+        "infinite logits beside 20 000 and 30 000, whose softmax is NaN": (endless, 5, 2),
         "a single class": (make_batches([3, 1], 1, 10), 1, 1),
         "300 classes in bfloat16, which make 90 000 pairs": (_bfloat16_of_many(), 300, 150),
     }

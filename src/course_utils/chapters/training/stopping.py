@@ -21,7 +21,7 @@ def run_early_stopping(
     """What came back, the model's weight and buffer, and whether its parameter is the same."""
     norm: Any = nn.BatchNorm1d(2)
     norm.bias.requires_grad_(False)
-    model: Any = nn.Sequential(norm, nn.Dropout()).to(device, torch.float64)
+    model: Any = nn.Sequential(norm, nn.Dropout()).double().append(nn.LayerNorm(1)).to(device)
     model[1].eval()
     if patience == 1:
         model.eval()  # an epoch() that trains may begin here, too
@@ -80,6 +80,12 @@ def run_early_stopping(
     notes += [] if exact else [f"the values {found[:2]} lost digits: what dtype were they kept in?"]
     rounded = exact and count == 0 and int(found[0]) > 0
     notes += ["num_batches_tracked lost digits: what dtype was it kept in?"] if rounded else []
+    other = model[2].weight
+    if other.dtype != torch.float32:
+        kind = str(other.dtype).removeprefix("torch.")
+        notes.append(f"a parameter of float32 is of {kind} now: each comes back in its own dtype")
+    elif exact and not torch.equal(other, torch.full_like(other, value_of(int(found[0])))):
+        notes.append("the parameter of float32 was not put back with the others, or lost digits")
     found = [int(value) for value in found]
     left = len(set(found)) == 1 and int(norm.bias[0].item()) != found[0]
     notes += ["a parameter with requires_grad=False was not put back"] if left else []
@@ -98,8 +104,9 @@ COUNTED = 2**40  # batches before the first epoch: float32 can't tell them from 
 
 
 def value_of(number: int) -> float:
-    """What weights and buffers are after an epoch: float32 can't hold it, float64 does."""
-    return number + 2**-40
+    """What weights and buffers are after an epoch: all digits fit into float64 alone, those of the
+    first fraction into float32, but not into half precision."""
+    return number + 2**-12 + 2**-40
 
 
 def right_stop(losses, patience, min_delta, most=99, slip=""):
@@ -216,9 +223,9 @@ def check_stopped(seen, right, slip=""):
         slip = last if set(values) == {right[1]} or not right[0] else ""
         if name == "buffers" and set(values) == {right[1]}:  # the weight was right
             slip = ": the last epoch's; only the parameters were kept, keep the buffers too"
-        elif name == "buffers" and values[0] == 1 < wanted == values[1]:
+        elif name == "buffers" and values[0] in (1, right[1]) and values[0] != wanted == values[1]:
             slip = ": epoch() may put a new tensor in a buffer's place, under the old name; ask "
-            slip += "model.state_dict() anew at each improvement"
+            slip += "model.state_dict() anew at each improvement, and at the end"
         values_of = " (running_mean, num_batches_tracked)" * (name == "buffers")
         text = f"the model's {name} {values}{values_of} are not those of epoch {wanted}{slip}"
         assert set(values) == {wanted}, text

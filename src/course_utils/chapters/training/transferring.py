@@ -62,7 +62,7 @@ def run_transfer(train_mode, transfer, mode: str, frozen_before: bool = False) -
         "error": error,
         "rates": names,
         "parts": len(model),
-        "head": (type(model[1]).__name__, *model[1].weight.shape),
+        "head": (_kind(model[1]), *model[1].weight.shape),
         "new": model[1] is not head,
         "reset": reset,
         "device": model[1].weight.device.type,
@@ -80,6 +80,11 @@ def run_transfer(train_mode, transfer, mode: str, frozen_before: bool = False) -
         if not torch.equal(value, before[name])
     ]
     return seen
+
+
+def _kind(head: nn.Module) -> str:
+    """The name of its class; a class derived from Linear is one."""
+    return "Linear" if isinstance(head, nn.Linear) else type(head).__name__
 
 
 def run_bare(transfer, mode: str, layer: bool = False, lr: float = 0.5) -> list:
@@ -112,9 +117,9 @@ def run_bare(transfer, mode: str, layer: bool = False, lr: float = 0.5) -> list:
     ]
 
 
-def run_elsewhere(transfer, mode: str) -> str:
-    """The device of the new head, where the model is on the device "meta"."""
-    body = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6))
+def run_elsewhere(transfer, mode: str, bare: bool = False) -> str:
+    """The device of the new head, where the model is on "meta"; a ``bare`` backbone has nothing."""
+    body = nn.Flatten() if bare else nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6))
     model: Any = nn.Sequential(body, nn.Linear(6, 3)).to("meta")
     transfer(model, 5, mode, 0.5)
     return model[1].weight.device.type
