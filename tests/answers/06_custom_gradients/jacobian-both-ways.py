@@ -589,7 +589,7 @@ def jacobian_both_ways(f, x):
     return by_rows(f, x) if m < x.numel() or x.numel() == 1 else by_columns(f, x)
 
 
-# %% wrong="a single number comes as a row" says=["by_rows of one number at [2.0]: the Jacobian"]
+# %% wrong="a single number comes as a row" says=["by_rows of running sum at [2.0]: the Jacobian"]
 def by_rows(f: Callable, x: torch.Tensor) -> torch.Tensor:
     leaf = x.detach().clone().requires_grad_()
     with torch.enable_grad():
@@ -722,3 +722,20 @@ def by_columns(f: Callable, x: torch.Tensor) -> torch.Tensor:
 def jacobian_both_ways(f: Callable, x: torch.Tensor) -> torch.Tensor:
     m, n = len(f(x.detach())), len(x)
     return by_rows(f, x) if m < n else by_columns(f, x)
+
+
+# %% wrong="directions in the default dtype" says=["by_columns of running sum at [2.0]: the Jacobian has dtype torch.float32, expected torch.float64", "jacobian_both_ways of running sum"]
+def by_rows(f: Callable, x: torch.Tensor) -> torch.Tensor:
+    leaf = x.detach().clone().requires_grad_()
+    y = f(leaf)
+    rows = [torch.autograd.grad(y, leaf, e, retain_graph=True)[0] for e in torch.eye(len(y))]
+    return torch.stack(rows)
+
+
+def by_columns(f: Callable, x: torch.Tensor) -> torch.Tensor:
+    x = x.detach()
+    return torch.stack([torch.func.jvp(f, (x,), (e,))[1] for e in torch.eye(len(x))], dim=1)
+
+
+def jacobian_both_ways(f: Callable, x: torch.Tensor) -> torch.Tensor:
+    return by_rows(f, x) if len(f(x.detach())) < len(x) else by_columns(f, x)

@@ -49,6 +49,7 @@ MAPS = {
     "two to three": lambda x: torch.stack([x[0] * x[1], x[0] + x[1], x[0] ** 2]),
     "two numbers": lambda x: torch.stack([x.sin().sum(), (x * x).prod()]),
     "square": lambda x: x.cumsum(0).exp(),
+    "running sum": lambda x: x.cumsum(0),
     "one number": lambda x: (x**3).sum().reshape(1),
     "partly constant": lambda x: torch.stack([x[0], torch.ones_like(x[0]), 5 * x[0]]),
     "pairs": lambda x: torch.stack([a * b for a, b in combinations(x, 2)]),
