@@ -138,6 +138,51 @@ def collate_boxes(items):
     }
 
 
+# %% wrong="repeats the last pixels, times a mask" says=["∞ and NaN among the numbers", "what is padded has to be 0, and NaN or ∞ times 0 is NaN"]
+def collate_boxes(items: list) -> dict[str, torch.Tensor] | None:
+    items = [item for item in items if item is not None]
+    if not items:
+        return None
+    sizes = torch.tensor([list(image.shape[-2:]) for image, _ in items], dtype=torch.int64)
+    counts = torch.tensor([boxes.shape[0] for _, boxes in items], dtype=torch.int64)
+    height, width = (int(n) for n in sizes.max(dim=0).values)
+    most = int(counts.max())
+    rows, columns = torch.arange(height), torch.arange(width)
+    images = []
+    for image, _ in items:
+        h, w = image.shape[-2:]
+        spread = image[:, rows.clamp(max=h - 1)][:, :, columns.clamp(max=w - 1)]
+        inside = (rows < h)[:, None] & (columns < w)[None, :]
+        images.append(spread * inside.to(image.dtype))
+    mask = torch.arange(most) < counts[:, None]
+    boxes = items[0][1].new_zeros(len(items), most, 4)
+    for k, (_, own) in enumerate(items):
+        boxes[k, : len(own)] = own
+    return {"images": torch.stack(images), "sizes": sizes, "boxes": boxes, "mask": mask}
+
+
+# %% wrong="pads with -∞, and makes it 0" says=["∞ and NaN among the numbers", "NaN and ∞ are numbers of the image: they stay"]
+def collate_boxes(items):
+    items = [item for item in items if item is not None]
+    if not items:
+        return None
+    images, boxes = zip(*items)
+    sizes = torch.tensor([list(x.shape[1:]) for x in images])
+    h, w = sizes.amax(0).tolist()
+    fill = -torch.inf if images[0].is_floating_point() else 0
+    padded = [
+        torch.nn.functional.pad(x, (0, w - x.shape[2], 0, h - x.shape[1]), value=fill)
+        for x in images
+    ]
+    padded = torch.stack(padded)
+    if images[0].is_floating_point():
+        padded = padded.masked_fill(padded == fill, 0)
+    counts = torch.tensor([len(b) for b in boxes])
+    boxes = torch.nn.utils.rnn.pad_sequence(boxes, batch_first=True)
+    mask = torch.arange(boxes.shape[1]) < counts[:, None]
+    return {"images": padded, "sizes": sizes, "boxes": boxes, "mask": mask}
+
+
 # %% right="pad and pad_sequence"
 def collate_boxes(items):
     kept = list(filter(lambda item: item is not None, items))

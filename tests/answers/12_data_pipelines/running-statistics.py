@@ -280,7 +280,7 @@ def running_statistics(images):
     return x.shape[1], m, ((x - m[:, None]) ** 2).sum(1)
 
 
-# %% wrong="the counts multiplied as an int64 tensor" breaks="Counts may be in the tens of thousands of millions" says=["ten thousand million pixels each"]
+# %% wrong="the counts multiplied as an int64 tensor" breaks="Counts may be in the tens of thousands of millions" says=["ten thousand million pixels each", "more than int64 holds"]
 def merge_statistics(a, b):
     (na, ma, sa), (nb, mb, sb) = a, b
     n = na + nb

@@ -49,6 +49,7 @@ def batches_to_try() -> dict[str, list]:
     odd = [item(2, 3, 1), item(3, 2, 2)]
     for (image, boxes), number in zip(odd, (torch.inf, torch.nan), strict=True):
         image[0, 0, 0] = boxes[0, 0] = number
+        image[0, -1, -1] = boxes[0, -1] = -number
     cases["∞ and NaN among the numbers"] = odd
     bits = [(image > 99, boxes.char() - 5) for image, boxes in (item(2, 3, 1), item(3, 2, 2))]
     cases["bool images, int8 boxes, some below 0"] = bits
@@ -112,8 +113,12 @@ def _why_padding(found, kept: list, right: torch.Tensor) -> str:
     if all(same_values(padded[:, :h, :w], image) for padded, image, (h, w) in pairs):
         times = ", and NaN or ∞ times 0 is NaN" if bool((found != found).sum() > 1) else ""
         return f"the images are in place; what is padded has to be 0{times}"
-    if right.isnan().any() and not found.isnan().any():
+    finite = right.isfinite()
+    lost = bool(found[~finite].isfinite().any())
+    if lost and same_values(found[finite], right[finite]):
         return "NaN and ∞ are numbers of the image: they stay"
+    if bool((found.isnan() & finite).any()):
+        return "a number became NaN: NaN or ∞ times 0 is NaN"
     if all(same_values(padded[:, -h:, -w:], image) for padded, image, (h, w) in pairs):
         return "the images are at the right and at the bottom: boxes count from left and top"
     return "each image starts at the left and at the top, with its own pixels"

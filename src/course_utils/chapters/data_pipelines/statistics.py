@@ -200,6 +200,8 @@ def _why_mean(found, count, right, means) -> str:
 
 def _why_spread(found, right, images) -> str:
     """What a wrong S looks like, or whether it is a matter of rounding."""
+    if _fits(found, right[2]) and right[0] > 10**10:
+        return "n_a · n_b is more than int64 holds: divide by n first"
     if not _fits(found, right[2]) or not images:
         return ""
     if bool((found.isnan() & ~right[2].isnan()).any()):
