@@ -933,9 +933,9 @@ with every_case() as case:
             p = try_adam(kind, start, gradients, **ADAM_OPTIONS[options])
             told(p, right, "p", {**slips, **NAN}, atol=6e-5)
     check_odd_runs(case, try_adam, start)
-what = "adam_family(p, grad, {}, …)"
+what, p = "adam_family(p, grad, {}, …)", torch.arange(6.0, device=device).view(2, 3)
 first_step = lambda p, g: adam_family(p, g, {}, "adamw", 0.1)[0]
-check_states(first_step, start, 2 * start, what=what, but=["old_gradient", "inside_a_graph"])
+check_states(first_step, p, 2 * p, what=what, but=["old_gradient", "inside_a_graph"])
 
 # %% nbgrader={"grade_id": "adam-family-check-2", "grade": true, "points": 2}
 draw = torch.Generator().manual_seed(4)
@@ -1365,7 +1365,7 @@ print(len(caught), "warning:", str(caught[0].message)[:68])
 #
 # $$\text{floor} + \tfrac12 (\text{base} - \text{floor}) \left(1 + \cos \frac{\pi k}{n}\right)$$
 #
-# 0 ≤ warmup ≤ total, floor ≤ base. The entries are plain numbers.
+# 0 ≤ warmup ≤ total, base > 0, floor ≤ base. The entries are plain numbers.
 #
 # Example: `schedules(1.0, 2, 6, 0.0)` is 0.5, 1, 1, 0.854, 0.5, 0.146, rounded.
 
@@ -1751,9 +1751,9 @@ print("log 10:", round(torch.tensor(10.0).log().item(), 2))
 # 3. take a plain SGD step with this rate.
 #
 # Return the pair of lists of plain numbers, rates and losses, of equal length. The model arrives with
-# `.grad` None, perhaps with frozen parameters; hand it back unchanged: the same weights, the same
-# buffers (its `state_dict` holds all of them), modes (train or eval) and `.grad`. `x` and `y` stay as
-# they are.
+# `.grad` None, perhaps with frozen parameters, or a weight that two layers share; hand it back
+# unchanged: the same weights, the same buffers (its `state_dict` holds all of them), modes (train or
+# eval) and `.grad`. `x` and `y` stay as they are.
 #
 # Example: one weight, 1, the input 1 and the target 0: with rates from 0.01 to 1 in three steps
 # they are 0.01, 0.1, 1 and the losses 1, 0.9604, 0.6147.
@@ -1800,11 +1800,12 @@ show(figure, f"Five loss curves. {words}")
 
 
 # %% nbgrader={"grade_id": "try-range", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.optimizers import BUDGET, MUON_CASES, RANGE_CASES, SETTLE_CASES, TARGET
+from course_utils.chapters.optimizers import BUDGET, MUON_CASES, NEAR_CASES, RANGE_CASES
+from course_utils.chapters.optimizers import SETTLE_CASES, TARGET
 from course_utils.chapters.optimizers import by_library, check_minimum, check_muon
-from course_utils.chapters.optimizers import check_range_of_line
-from course_utils.chapters.optimizers import check_settles, run_lbfgs, run_race
-from course_utils.chapters.optimizers import check_range_of_network, run_race_with, run_range
+from course_utils.chapters.optimizers import check_range_of_line, check_settles, run_lbfgs
+from course_utils.chapters.optimizers import check_range_of_network, run_race
+from course_utils.chapters.optimizers import run_race_with, run_range
 
 
 @runs_with_the_answer
@@ -1860,7 +1861,7 @@ with every_case() as case:
                 one = torch.ones(1, 1, dtype=dtype, device=device)
                 found = try_range([1.0], start * one, 0 * one, *arguments)
                 check_range_of_line(found, start, arguments, expected)
-    with case("a network of two layers"):
+    with case("a network, two of whose layers share a weight"):
         x = torch.linspace(-2, 2, 12, dtype=torch.float64, device=device).view(6, 2)
         arguments = (x, x.sin() + 1, 0.001, 0.4, 6)
         check_range_of_network(try_range(None, *arguments), *arguments)
@@ -2098,10 +2099,11 @@ def batch_and_rate(rate: float, batch: int, curvature: float, noise: float) -> f
 
 
 # %% nbgrader={"grade_id": "batch-and-rate-check", "grade": true, "points": 2}
-with every_case() as case:
-    for arguments, (right, slips) in SETTLE_CASES.items():
-        with case(f"batch_and_rate{arguments}"):
-            check_settles(batch_and_rate, arguments, right, slips)
+for cases in (SETTLE_CASES, NEAR_CASES):
+    with every_case() as case:
+        for arguments, (right, slips) in cases.items():
+            with case(f"batch_and_rate{arguments}"):
+                check_settles(batch_and_rate, arguments, right, slips)
 ### BEGIN HIDDEN TESTS
 import random
 

@@ -256,6 +256,36 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
     return p - lr * grad.sign()
 
 
+# %% wrong="flat views" says=["a matrix that was transposed", "strides are none of its business"]
+def adam_family(
+    p: torch.Tensor,
+    grad: torch.Tensor,
+    state: dict,
+    kind: str,
+    lr: float,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 0.0,
+) -> tuple[torch.Tensor, dict]:
+    shape, (b1, b2) = p.shape, betas
+    w, g = p.view(-1), grad.view(-1)
+    t = state.get("t", 0) + 1
+    g = g if kind == "adamw" else g + weight_decay * w
+    first, second, top = state.get(
+        "moments", torch.zeros(3, w.numel(), dtype=p.dtype, device=p.device)
+    )
+    first = b1 * first + (1 - b1) * g
+    second = b2 * second + (1 - b2) * g * g
+    top = torch.maximum(top, second)
+    kept = {"t": t, "moments": torch.stack([first, second, top])}
+    if kind == "rmsprop":
+        return (w - lr * g / (second.sqrt() + eps)).view(shape), kept
+    if kind == "adamw":
+        w = w * (1 - lr * weight_decay)
+    under = ((top if kind == "amsgrad" else second) / (1 - b2**t)).sqrt() + eps
+    return (w - lr * first / (1 - b1**t) / under).view(shape), kept
+
+
 # %% right="the library carries the state"
 def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
     q = torch.nn.Parameter(p.clone())

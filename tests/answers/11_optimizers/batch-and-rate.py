@@ -52,6 +52,17 @@ def batch_and_rate(rate, batch, curvature, noise):
     return float("inf") if factor >= 1 else rate**2 * noise**2 / batch / (1 - factor)
 
 
+# %% wrong="isclose with its default" says=["batch_and_rate(1.999999999", "this rate is below"]
+import math
+
+
+def batch_and_rate(rate, batch, curvature, noise):
+    x = rate * curvature
+    if x > 2 or math.isclose(x, 2):
+        return float("inf")
+    return rate * noise**2 / (batch * curvature * (2 - x))
+
+
 # %% right="solved for V"
 def batch_and_rate(rate, batch, curvature, noise):
     left = 2 - rate * curvature

@@ -20,6 +20,7 @@
 #
 # Admits:
 #
+# - "or a weight that two layers share": a network, two of whose layers share a weight
 # - "not finite": a loss that is nan at once
 # - "exceeds four times the smallest so far": a loss of 4.41 times the smallest
 
@@ -232,6 +233,76 @@ diagnosis = {
     "run 4": "rate too low",
     "run 5": "noise floor: the rate should fall now",
 }
+
+# %% wrong="functional, a tensor for each name" says=["two of whose layers share a weight", "became two weights"]
+import math
+
+
+def lr_range(
+    model: nn.Module, x: torch.Tensor, y: torch.Tensor, lowest: float, highest: float, steps: int
+) -> tuple[list[float], list[float]]:
+    names = list(model.named_parameters(remove_duplicate=False))
+    params = {n: p.detach().clone().requires_grad_(p.requires_grad) for n, p in names}
+    buffers = {n: b.clone() for n, b in model.named_buffers()}
+    rates, losses = [], []
+    for k in range(steps):
+        rate = lowest * (highest / lowest) ** (k / (steps - 1))
+        answer = torch.func.functional_call(model, {**params, **buffers}, (x,), tie_weights=False)
+        loss = F.mse_loss(answer, y)
+        rates.append(rate)
+        losses.append(loss.item())
+        if not math.isfinite(losses[-1]) or losses[-1] > 4 * min(losses):
+            break
+        trained = [n for n, p in params.items() if p.requires_grad]
+        grads = torch.autograd.grad(loss, [params[n] for n in trained], allow_unused=True)
+        for n, g in zip(trained, grads):
+            if g is not None:
+                params[n] = (params[n] - rate * g).detach().requires_grad_()
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+# %% wrong="each layer's parameters in turn" says=["two of whose layers share a weight", "takes one step, not two"]
+import copy
+import math
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    before = copy.deepcopy(model.state_dict())
+    rates, losses = [], []
+    for k in range(steps):
+        rate = lowest * (highest / lowest) ** (k / (steps - 1))
+        loss = F.mse_loss(model(x), y)
+        rates.append(rate)
+        losses.append(loss.item())
+        if not math.isfinite(losses[-1]) or losses[-1] > 4 * min(losses):
+            break
+        loss.backward()
+        with torch.no_grad():
+            for m in model.modules():
+                for p in m.parameters(recurse=False):
+                    if p.grad is not None:
+                        p -= rate * p.grad
+        model.zero_grad()
+    model.load_state_dict(before)
+    return rates, losses
+
 
 # %% right="a copy of the model, steps by hand"
 diagnosis = dict.fromkeys(("run 1", "run 2", "run 3", "run 4", "run 5"))
@@ -534,7 +605,7 @@ diagnosis = {
 }
 
 
-# %% wrong="eval on the way" breaks="modes (train or eval)" says=["a network of two layers"]
+# %% wrong="eval on the way" breaks="modes (train or eval)" says=["a network, two of whose layers share a weight"]
 import math
 
 

@@ -154,6 +154,27 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
     return (1 - lr * weight_decay) * p - lr * grad, buffer
 
 
+# %% wrong="half before the division" says=["a row with a large gradient", "ends at 65504"]
+def muon_and_friends(
+    p: torch.Tensor,
+    grad: torch.Tensor,
+    buffer: torch.Tensor,
+    lr: float,
+    weight_decay: float = 0.1,
+    momentum: float = 0.95,
+    nesterov: bool = True,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    new = momentum * buffer + (1 - momentum) * grad
+    d = (1 - momentum) * grad + momentum * new if nesterov else new
+    X = d.half()
+    X = X / X.norm().clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    scale = max(1, p.shape[0] / p.shape[1]) ** 0.5
+    return p * (1 - lr * weight_decay) - lr * scale * X.to(p.dtype), new
+
+
 # %% right="the library, on copies"
 def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
     q = torch.nn.Parameter(p.clone())

@@ -178,6 +178,34 @@ def schedules(base, warmup, total, floor=0.0):
     ]
 
 
+# %% wrong="recursive" says=["warmup 100 of 3000", "may have thousands of steps"]
+import math
+
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+
+def schedules(base: float, warmup: int, total: int, floor: float = 0.0) -> list[float]:
+    def rate(t):
+        if t < warmup:
+            return base * (t + 1) / warmup
+        return floor + 0.5 * (base - floor) * (
+            1 + math.cos(math.pi * (t - warmup) / (total - warmup))
+        )
+
+    def collect(t):
+        return [] if t == total else [rate(t), *collect(t + 1)]
+
+    return collect(0)
+
+
 # %% right="the library makes the list; tuples"
 rates = {
     "multistep": (1.0, 1.0, 0.5, 0.25, 0.25),
@@ -756,3 +784,28 @@ def schedules(base: float, warmup: int, total: int, floor: float = 0.0) -> list[
             share = math.cos(math.pi * (t - warmup) / (total - warmup) / 2) ** 2
             found.append(share * base + (1 - share) * floor)
     return found
+
+
+# %% right="relative to base"
+import math
+
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+
+def schedules(base: float, warmup: int, total: int, floor: float = 0.0) -> list[float]:
+    lowest = floor / base
+
+    def factor(t):
+        if t < warmup:
+            return (t + 1) / warmup
+        return lowest + (1 - lowest) * (1 + math.cos(math.pi * (t - warmup) / (total - warmup))) / 2
+
+    return [base * factor(t) for t in range(total)]

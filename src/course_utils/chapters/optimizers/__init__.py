@@ -40,7 +40,7 @@ from course_utils.chapters.optimizers.schedules import (
     machine_rates,
     rounded,
 )
-from course_utils.chapters.optimizers.settles import SETTLE_CASES, check_settles
+from course_utils.chapters.optimizers.settles import NEAR_CASES, SETTLE_CASES, check_settles
 from course_utils.chapters.optimizers.steps import (
     SGD_CASES,
     check_sgd_run,

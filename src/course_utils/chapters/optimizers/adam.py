@@ -11,6 +11,7 @@ from course_utils.chapters.optimizers.adam_slips import slips_of
 from course_utils.chapters.optimizers.steps import pair_of
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close, check_copied
+from course_utils.learner.devices import device
 
 ADAM_OPTIONS = {"plain": {}, "weight_decay 0.5": {"weight_decay": 0.5}, "eps 0.5": {"eps": 0.5}}
 
@@ -72,6 +73,7 @@ SMALL = "nothing stands below the fraction bar but the root and eps"
 GIVEN = "start from the p that is given, which somebody may have moved"
 EACH = "each step has its own lr, in the decay too"
 NONE = "there is nothing to move, and nothing to raise"
+TURNED = "strides are none of its business; .view() goes by them"
 
 
 # The gradients, betas and the rest of runs in which a slip shows that shows nowhere else.
@@ -90,6 +92,7 @@ _ODD = {
         EACH,
     ),
     "a tensor without elements": ([], {}, NONE),
+    "a matrix that was transposed": ([2.0, 0.5, -0.25], {"weight_decay": 0.5}, TURNED),
 }
 
 
@@ -98,7 +101,10 @@ def check_odd_runs(case, trial, start):
     for name, (numbers, options, because) in _ODD.items():
         with case(name):
             for kind in ("rmsprop", "adam", "amsgrad", "adamw"):
-                gradients, at = [start * number for number in numbers], start
+                at = start
+                if because == TURNED:
+                    at = start * torch.tensor([[1.0, 3.0, -2.0], [0.5, 2.0, -1.0]], device=device).T
+                gradients = [at * number for number in numbers]
                 if not numbers:
                     at = start.new_ones(0, 3)
                     gradients = [at, at]

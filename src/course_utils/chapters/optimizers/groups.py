@@ -32,7 +32,7 @@ def make_parts(which):
         order = {"body": body, "head": head} if which == "tied" else {"head": head, "body": body}
         model = Parts(**order)
     if which == "a backbone without parameters":
-        model.body = nn.Tanh()
+        model.body, model.head = nn.Tanh(), nn.LayerNorm(4)
     if which == "a backbone of one layer":
         model.body = nn.Linear(3, 4)
     if which == "all of the backbone is frozen":
@@ -60,7 +60,7 @@ def make_parts(which):
     return model, "body"
 
 
-ASKED = "frozen since an earlier call with this model, in which other layers were frozen"
+ASKED = "frozen since an earlier call with this model, whose norm and frozen layers were others"
 
 
 # b: of the backbone, h: of the rest; D: with decay, -: without; None: in no group
@@ -112,7 +112,7 @@ GROUPS = {
     },
     "lr 3e-5 and weight_decay 2e-5": PLAIN,
     "weight_decay 0": PLAIN,
-    "a backbone without parameters": HEAD,
+    "a backbone without parameters": dict.fromkeys(HEAD, "h-"),
     "a backbone of one layer": {"body.weight": "bD", "body.bias": "b-", **HEAD},
     "all of the backbone is frozen": {**{f"body.{name}": None for name in BODY}, **HEAD},
     "two heads that share a weight": {**PLAIN, "twin.bias": "h-"},
@@ -171,7 +171,9 @@ def run_groups(param_groups, which, lr=0.01, weight_decay=0.1):
             frozen = {p: p.requires_grad for p in model.parameters()}
             for p in frozen:
                 p.requires_grad_(not frozen[p])
+            norm, model.body[1] = model.body[1], nn.Linear(4, 4)
             param_groups(model, backbone, lr, weight_decay)
+            model.body[1] = norm
             for p in frozen:
                 p.requires_grad_(frozen[p])
         groups = param_groups(model, backbone, lr, weight_decay)
@@ -205,7 +207,9 @@ def run_groups(param_groups, which, lr=0.01, weight_decay=0.1):
         for p in params:
             p = p[1] if isinstance(p, tuple) else p
             name = next((name for name, mine in model.named_parameters() if mine is p), None)
-            assert name is not None, "a group holds a tensor that is no parameter of the model"
+            words = "a group holds a tensor that is no parameter of the model"
+            words += " (an earlier call's, perhaps)" if which == ASKED else ""
+            assert name is not None, words
             found[name].append((float(group["lr"]), float(group["weight_decay"])))
     after = {name: (p.requires_grad, id(p)) for name, p in model.named_parameters()}
     assert after == before, "the model was changed: its parameters or their requires_grad"
@@ -241,6 +245,7 @@ def check_groups(found, which, lr=0.01, weight_decay=0.1):
             part, right = ("the backbone", lr / 10) if code[0] == "b" else ("the rest", lr)
             if abs(rate - right) > 1e-9:
                 tied = " and is shared" if "tied" in which and code == "bD" else ""
+                tied = " (since the earlier call)" if which == ASKED else tied
                 wrong.append(f"{name} belongs to {part}{tied}: lr is {rate:g}, expected {right:g}")
             if abs(decay - (weight_decay if code[1] == "D" else 0)) > 1e-9:
                 words = (

@@ -54,6 +54,9 @@ def check_muon(answer, case_of, slips=None, **options):
 ZEROS = "Is it 0 / 0? Divide by at least 1e-7."
 
 
+HALF = "Is it float16, which ends at 65504? The rounds are in p's dtype, or in bfloat16."
+
+
 DECAYS = (
     "p is multiplied by 1 - lr · weight_decay all the same, and weight_decay is 0.1 by default."
 )
@@ -207,6 +210,17 @@ MUON_CASES = {  # p, grad, buffer, the new p, the new buffer; slips by p[0, 0]; 
             [[0.15, 0], [0.2, 0], [0, 0.25]],
         ),
         {-0.1138: "a tall matrix is turned by .T; reshape mixes its rows and columns."},
+        {},
+    ),
+    "a row with a large gradient": (
+        (
+            [[0.0] * 3],
+            [[3e6, 4e6, 0]],
+            [[0.0] * 3],
+            [[-0.0418, -0.0557, 0]],
+            [[1.5e5, 2e5, 0]],
+        ),
+        {"nan": HALF},
         {},
     ),
     "a gradient of zeros": (

@@ -13,14 +13,20 @@ from course_utils.chapters.optimizers.range_slips import CONSTANT, LINE_SLIPS, r
 
 
 def _network(inputs, outputs):
-    """A small network in training, a part of it in eval, another frozen; its buffers move."""
+    """A small network in training, a part of it in eval, another frozen; its buffers move.
+
+    The last two layers but one share a weight.
+    """
     model = nn.Sequential(
         nn.Linear(inputs, 6),
         nn.BatchNorm1d(6),
         nn.Tanh(),
         nn.Dropout(0.5).eval(),
+        nn.Linear(6, 6),
+        nn.Linear(6, 6),
         nn.Linear(6, outputs),
     )
+    model[5].weight = model[4].weight
     model[-1].bias.requires_grad_(False)
     return model
 
@@ -76,12 +82,12 @@ def run_range(lr_range, weights, x, y, lowest, highest, steps):
 
 
 def _range_of_network(
-    *given, frozen=True, reduction="mean", momentum=0.0, longer=1.0, constant=False
+    *given, frozen=True, reduction="mean", momentum=0.0, longer=1.0, constant=False, tied=""
 ):
     """The rates and the losses that the small network should give, or with a slip.
 
-    Nothing is frozen, the loss is a sum, there is momentum, steps are longer by a factor, or the
-    rate is constant.
+    Nothing is frozen, the loss is a sum, there is momentum, steps are longer by a factor, the
+    rate is constant, or the shared weight is stepped "twice", or its layers go "apart".
     """
     x, y, lowest, highest, steps = given
     torch.manual_seed(0)
@@ -89,7 +95,10 @@ def _range_of_network(
     model, rates, losses = model.to(x.device, x.dtype), [], []
     if not frozen:
         model.requires_grad_(True)
+    if tied == "apart":
+        model[5].weight = nn.Parameter(model[5].weight.detach().clone())
     params = [p for p in model.parameters() if p.requires_grad]
+    params += [model[5].weight] if tied == "twice" else []
     buffers = [torch.zeros_like(p) for p in params]
     for k in range(steps):
         loss = F.mse_loss(model(x), y, reduction=reduction)
@@ -300,7 +309,11 @@ def check_range_of_network(found, x, y, lowest, highest, steps):
     _, swings = _range_of_network(*arguments, momentum=0.9)
     _, long = _range_of_network(*arguments, longer=len(x))
     _, constant = _range_of_network(*arguments, constant=True)
+    _, twice = _range_of_network(*arguments, tied="twice")
+    _, apart = _range_of_network(*arguments, tied="apart")
     slips = (
+        (twice, "a weight that two layers share takes one step, not two"),
+        (apart, "a weight that two layers share became two weights"),
         (long, "the step is that of a sum over the batch; the loss is a mean"),
         (constant, CONSTANT),
         (losses, "a frozen parameter was trained"),

@@ -44,14 +44,18 @@ SETTLE_CASES = {  # rate, batch, curvature, noise; the mean of w², and slips by
 }
 
 
+# After all others have passed: a simulation would take a thousand million steps.
+NEAR_CASES = {(1.999999999, 2, 1.0, 1.0): (1.999999999 / 2 / (2 - 1.999999999), {})}
+
+
 def check_settles(answer, arguments, right, slips):
     """A number near the right one, or inf where that is right."""
     try:
         found = answer(*arguments)
     except ValueError as error:
-        if right != float("inf"):
-            raise
         words = "where it grows without bound, float('inf') is asked for"
+        if right != float("inf"):
+            words = "1 - rate * curvature may be below 0, and it still settles"
         raise AssertionError(f"raised ValueError: {error}; {words}") from None
     except ZeroDivisionError:
         words = "at rate * curvature = 2 it grows without bound, too"
@@ -74,7 +78,9 @@ def check_settles(answer, arguments, right, slips):
         slips = {**slips, **_settle_slips(found, right, *arguments)}
     told(found, right, "the mean of w²", slips, atol=1e-5 * size, near=0.006 * size)
     words = f"{found!r} is near {right!r}, but rounded on the way: is it float32, or round()?"
-    assert not size or abs(found - right) <= 1e-8 * size, f"the mean of w²: {words}"
+    rate, _, curvature, _ = arguments
+    exact = 1e-5 if 0 < 2 - rate * curvature < 1e-6 else 1e-8  # 2x - x² is right as well
+    assert not size or abs(found - right) <= exact * size, f"the mean of w²: {words}"
 
 
 def _settle_slips(found, right, rate, batch, curvature, noise):
