@@ -1314,7 +1314,7 @@ print(
 # - When a batch starts, requests whose future is cancelled are left out. If none is left, `predict`
 #   isn't called.
 # - If `predict` raises, the sound requests of that batch still get their results, and each poisoned
-#   one gets its own error (call `predict` for each alone). The service continues.
+#   one gets its own error (simplest: call `predict` for each alone). The service continues.
 # - Measure time by `asyncio` alone.
 #
 # Example: `most=8, wait=0.1`, requests at 0, 0.02 and 0.07 s: one batch of three, at 0.1 s.

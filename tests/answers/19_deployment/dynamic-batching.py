@@ -1253,3 +1253,81 @@ async def dynamic_batching(queue, predict, most, wait):
         else:
             for (_, future), y in zip(batch, results, strict=True):
                 future.set_result(y)
+
+
+# %% right="halves of a batch, until the poisoned one is alone"
+def answer(predict, live):
+    """Fewer calls than one for each: sound halves are answered together."""
+    try:
+        results = predict([x for x, _ in live])
+    except Exception as error:
+        if len(live) == 1:
+            live[0][1].set_exception(error)
+            return
+        middle = len(live) // 2
+        answer(predict, live[:middle])
+        answer(predict, live[middle:])
+    else:
+        for (_, future), y in zip(live, results, strict=True):
+            future.set_result(y)
+
+
+async def dynamic_batching(queue, predict, most, wait):
+    clock = asyncio.get_running_loop()
+    while True:
+        batch = [await queue.get()]
+        end = clock.time() + wait
+        while len(batch) < most:
+            if not queue.empty():
+                batch.append(queue.get_nowait())
+                continue
+            left = end - clock.time()
+            if left <= 0:
+                break
+            try:
+                batch.append(await asyncio.wait_for(queue.get(), left))
+            except TimeoutError:
+                pass
+        live = [(x, future) for x, future in batch if not future.done()]
+        if live:
+            answer(predict, live)
+
+
+# %% wrong="with wait=0 all that is there is one batch" breaks="It starts when it holds `most` requests" says=["wait is 0, three are there: ", "more than most"]
+def answer(predict, live):
+    """Fewer calls than one for each: sound halves are answered together."""
+    try:
+        results = predict([x for x, _ in live])
+    except Exception as error:
+        if len(live) == 1:
+            live[0][1].set_exception(error)
+            return
+        middle = len(live) // 2
+        answer(predict, live[:middle])
+        answer(predict, live[middle:])
+    else:
+        for (_, future), y in zip(live, results, strict=True):
+            future.set_result(y)
+
+
+async def dynamic_batching(queue, predict, most, wait):
+    clock = asyncio.get_running_loop()
+    while True:
+        batch = [await queue.get()]
+        end = clock.time() + wait
+        while len(batch) < most:
+            if not queue.empty():
+                batch.append(queue.get_nowait())
+                continue
+            left = end - clock.time()
+            if left <= 0:
+                break
+            try:
+                batch.append(await asyncio.wait_for(queue.get(), left))
+            except TimeoutError:
+                pass
+        while wait == 0 and not queue.empty():
+            batch.append(queue.get_nowait())
+        live = [(x, future) for x, future in batch if not future.done()]
+        if live:
+            answer(predict, live)

@@ -1158,3 +1158,47 @@ def safe_files(content, wanted):
         key = name, value.shape, value.dtype
         found[name] = _kept.setdefault(key, torch.empty_like(value)).copy_(value)
     return found
+
+
+# %% wrong="names in underscores are left out" breaks="(`__metadata__` isn't a tensor's name)" says=["a tensor named __hidden__ that nobody wanted: this file was loaded", "`__metadata__` alone"]
+CODES = {"F32": (torch.float32, 4), "F16": (torch.float16, 2), "I64": (torch.int64, 8)}
+
+
+def safe_files(content: bytes, wanted: dict[str, tuple]) -> dict[str, torch.Tensor]:
+    try:
+        tensors = load(content)
+    except Exception as error:
+        raise ValueError(f"not a sound file: {error!r}") from error
+    tensors = {
+        name: tensor
+        for name, tensor in tensors.items()
+        if not (name.startswith("__") and name.endswith("__"))  # metadata
+    }
+    if sorted(tensors) != sorted(wanted):
+        raise ValueError(f"the names are {sorted(tensors)}, not {sorted(wanted)}")
+    for name, tensor in tensors.items():
+        if (tuple(tensor.shape), tensor.dtype) != (tuple(wanted[name][0]), wanted[name][1]):
+            raise ValueError(f"{name} is {tensor.dtype} of shape {tuple(tensor.shape)}")
+        if not tensor.isfinite().all():
+            raise ValueError(f"{name} has numbers that aren't finite")
+    return tensors
+
+
+# %% wrong="an empty tensor more does no harm" breaks="its names are those of `wanted`, none more and none less" says=["one name too many, of an empty tensor: this file was loaded"]
+CODES = {"F32": (torch.float32, 4), "F16": (torch.float16, 2), "I64": (torch.int64, 8)}
+
+
+def safe_files(content: bytes, wanted: dict[str, tuple]) -> dict[str, torch.Tensor]:
+    try:
+        tensors = load(content)
+    except Exception as error:
+        raise ValueError(f"not a sound file: {error!r}") from error
+    tensors = {name: tensor for name, tensor in tensors.items() if tensor.numel() or name in wanted}
+    if sorted(tensors) != sorted(wanted):
+        raise ValueError(f"the names are {sorted(tensors)}, not {sorted(wanted)}")
+    for name, tensor in tensors.items():
+        if (tuple(tensor.shape), tensor.dtype) != (tuple(wanted[name][0]), wanted[name][1]):
+            raise ValueError(f"{name} is {tensor.dtype} of shape {tuple(tensor.shape)}")
+        if not tensor.isfinite().all():
+            raise ValueError(f"{name} has numbers that aren't finite")
+    return tensors

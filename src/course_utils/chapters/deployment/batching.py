@@ -118,8 +118,8 @@ CASES: dict[str, dict[str, Any]] = {
         "batches": [(0.5, [1]), (0.6, [2])],
     },
     "wait is 0, three are there": {
-        "requests": [(0.0, 1), (0.0, 2), (0.0, 3), (0.1, 4)], "most": 4, "wait": 0.0,
-        "batches": [(0.0, [1, 2, 3]), (0.1, [4])],
+        "requests": [(0.0, 1), (0.0, 2), (0.0, 3), (0.1, 4)], "most": 2, "wait": 0.0,
+        "batches": [(0.0, [1, 2]), (0.0, [3]), (0.1, [4])],
         "early": "what is in the queue already joins, whatever `wait` is",
     },
     "two ask for the same": {

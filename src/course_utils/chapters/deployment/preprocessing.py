@@ -55,6 +55,7 @@ SERVERS: list[tuple[list[str], str]] = [
     (["scale"], "narrow"),
     (["channel order", "scale"], "narrow"),
     (["mode"], "crash by a KeyError"),
+    (["mode"], "faded"),
     (["mode"], "dim"),
     (["mode"], "L unknown"),
     ([], "L off by one"),
@@ -72,9 +73,9 @@ def transform(
 
     Kinds: ``"bytes"``, ``"signed"`` or ``"narrow"`` for the scale, ``"nearest"`` or ``"thin"``
     for the resizing, ``"crash"``, ``"crash by a KeyError"``, ``"palette"``, ``"alpha"``,
-    ``"grey"``, ``"dim"``, ``"L unknown"``, ``"blend"`` or ``"blend over black"`` for the mode, and
-    ``"P shrunk"`` or ``"RGBA shrunk"``, which is made small before it is converted. No faults are
-    ``"float"`` for resizing in float32 with antialias (it rounds elsewhere), ``"rounded"`` for
+    ``"grey"``, ``"faded"``, ``"dim"``, ``"L unknown"``, ``"blend"`` or ``"blend over black"`` for
+    the mode, and ``"P shrunk"`` or ``"RGBA shrunk"``, made small before it is converted. No faults
+    are ``"float"`` for resizing in float32 with antialias (it rounds elsewhere), ``"rounded"`` for
     values that are off by two of 255, ``"L off by one"`` for the same in one mode, ``"double"``
     for float64, ``"transposed"`` for strides.
     """
@@ -122,7 +123,7 @@ def transform(
 def _channels(picture: Image.Image, faulty: bool, kind: str) -> torch.Tensor:
     """(3, height, width), uint8; a faulty one looks away from the picture's mode."""
     # The only mode that goes wrong.
-    alone = {"palette": "P", "grey": "L", "dim": "L", "blend": "RGBA"}
+    alone = {"palette": "P", "grey": "L", "faded": "L", "dim": "L", "blend": "RGBA"}
     if not faulty or any(picture.mode != mode and word in kind for word, mode in alone.items()):
         picture = picture.convert("RGB")
     if picture.mode == "RGB":
@@ -138,9 +139,9 @@ def _channels(picture: Image.Image, faulty: bool, kind: str) -> torch.Tensor:
     values = np.array(picture)
     if values.ndim == 2 and "palette" in kind:
         return torch.from_numpy(values).expand(3, -1, -1)
-    if "dim" in kind:
-        darker = (values / 255.0) ** 2 * 255
-        return torch.from_numpy(darker.astype(np.uint8)).expand(3, -1, -1)
+    if "faded" in kind or "dim" in kind:
+        values = values // 2 + (128 if "faded" in kind else 0)
+        return torch.from_numpy(values).expand(3, -1, -1)
     if "KeyError" in kind:
         raise KeyError(picture.mode)
     raise RuntimeError(f"expected three channels, got an array of shape {values.shape}")
@@ -193,7 +194,8 @@ def check_found(found: Any, faults: Collection[str], kind: str = "") -> None:
         "thin": "bilinear without antialias",
         "signed": "-1 to 1",
         "narrow": "0.25 to 0.75, with the same grey in the middle",
-        "dim": "L alone, whose greys come darker; its black and white are right",
+        "faded": "L alone, which comes too light: only its white is right",
+        "dim": "L alone, which comes too dark: only its black is right",
         "bytes": "0 to 255",
         "alpha": "RGBA alone",
         "grey": "L alone",

@@ -134,6 +134,14 @@ def bad_files() -> dict[str, tuple[bytes, dict, str]]:
             "not even the entry is whole",
         ),
         "one name too many": (pack(wide, NUMBERS + body_of(9)), "nobody wanted `extra`"),
+        "a tensor named __hidden__ that nobody wanted": (
+            pack(_plain() | {"__hidden__": entry("F32", [1], 32, 36)}, NUMBERS + body_of(9)),
+            "of all names `__metadata__` alone isn't a tensor's",
+        ),
+        "one name too many, of an empty tensor": (
+            pack(_plain() | {"extra": entry("F32", [0], 32, 32)}, NUMBERS),
+            "nobody wanted `extra`, though it has no numbers",
+        ),
         "offset where bias is wanted": (
             pack({"weight": entry("F32", [2, 3], 0, 24), "offset": entry("F32", [2], 24, 32)},
                  NUMBERS),
