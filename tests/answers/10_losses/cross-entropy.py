@@ -168,6 +168,25 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
     ...
 
 
+# %% wrong="an ignored class gets the weight 0" says=["label_smoothing, class 2 ignored", "a class's weight stays as it is"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    classes = logits.shape[1]
+    w = torch.ones(classes, dtype=logits.dtype, device=logits.device)
+    if weight is not None:
+        w = weight.clone().to(logits.dtype)
+    if target.is_floating_point():
+        soft, below = target, len(target)
+    else:
+        if 0 <= ignore_index < classes:
+            w[ignore_index] = 0.0  # its rows now count neither above nor below
+        else:
+            keep = target != ignore_index
+            logits, target = logits[keep], target[keep]
+        soft, below = F.one_hot(target, classes).to(logits.dtype), w[target].sum()
+    soft = soft.lerp(torch.full_like(soft, 1 / classes), label_smoothing)
+    return -torch.einsum("bc,c,bc->", soft, w, logits.log_softmax(1)) / below
+
+
 # %% right="logsumexp and gather, row by row"
 def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
     classes = logits.size(1)

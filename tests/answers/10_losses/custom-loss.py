@@ -196,6 +196,25 @@ class CustomLoss(nn.Module):
         pass
 
 
+# %% wrong="class weights handed to cross_entropy" says=["the weight belongs before the price, not into p"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    ce = F.cross_entropy(logits, target, weight=weight, reduction="none")
+    price = -torch.expm1(-q * ce) / q
+    if weight is None:
+        return price.mean()
+    return price.sum() / weight[target].sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", weight)
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
 # %% right="from the library's cross-entropy, the weight as a list"
 def custom_loss(logits, target, weight=None, q=0.7):
     price = F.cross_entropy(logits, target, reduction="none").mul(-q).expm1().neg() / q

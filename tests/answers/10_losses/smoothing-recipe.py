@@ -47,6 +47,16 @@ def smoothing_recipe(e, classes, recipe):
     return e * classes / (classes - 1)
 
 
+# %% wrong="one over e" says=["raised ZeroDivisionError", "e may be 0"]
+def smoothing_recipe(e: float, classes: int, recipe: str) -> tuple[float, float]:
+    others = classes - 1
+    if recipe == "others":
+        return 1.0, 1 / (others / (e * classes))
+    # odds of the equal shares against the single 1
+    odds = (1 - e) * others / (e * classes)
+    return 1 + e / others, 1 / (1 + odds)
+
+
 # %% right="solved for the two entries of the target row"
 def smoothing_recipe(e, classes, recipe):
     other = e / (classes - 1)

@@ -53,7 +53,9 @@ def check_cross_entropy(found: tuple, logits: Tensor, target: Tensor, options: d
     (slope,) = torch.autograd.grad(right, leaf)
     assert not used, f"it calls the library's {used[0]}: build it from logsumexp or log_softmax"
     right, finite = right.detach(), bool(value.isfinite().all())
-    words = "" if finite or right.isnan() else " (exp of a large score, or log of a tiny number?)"
+    zero = ", or 0 · log 0" if target.is_floating_point() and not target.all() else ""
+    words = f" (exp of a large score, or log of a tiny number{zero}?)"
+    words = "" if finite or right.isnan() else words
     slips = _cross_entropy_slips(logits, target, options, right)
     nothing = "no row counts, and a mean over nothing is 0 / 0: nan" if right.isnan() else ""
     check_number(
@@ -168,5 +170,9 @@ def _cross_entropy_slips(logits: Tensor, target: Tensor, options: dict, right: T
         missing = -(logits[kept].log_softmax(dim=1)[:, named] * share[named]).sum()
         words = "ignore_index leaves rows out; in the others smoothing gives to that class, too"
         slips[words] = right - missing * smooth / classes / below
+        share = share * (torch.arange(classes, device=target.device) != named)
+        more = -(logits[~kept].log_softmax(dim=1) * share).sum()
+        words = "ignore_index leaves rows out, whole ones; a class's weight stays as it is"
+        slips[words] = right + (more - missing) * smooth / classes / below
     slips["ignored rows don't count"] = loss(target=target.clamp(0, classes - 1), ignore_index=-1)
     return slips

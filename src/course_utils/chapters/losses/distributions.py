@@ -121,7 +121,12 @@ def check_kl_directions(kl_directions, p: Tensor, q: Tensor) -> None:
 def check_recipe(smoothing_recipe, e: float, classes: int, recipe: str) -> None:
     """Compare a factor and a smoothing with those of a recipe, and with what known slips give."""
     __tracebackhide__ = True
-    pair = smoothing_recipe(e, classes, recipe)
+    try:
+        pair = smoothing_recipe(e, classes, recipe)
+    except ZeroDivisionError as error:
+        where = "e may be 0" if e == 0 else "the smoothing may be 1, and 1 minus it 0"
+        words = f"raised ZeroDivisionError: {error}; {where}: divide by something else"
+        raise AssertionError(words) from None
     two = isinstance(pair, (tuple, list)) and len(pair) == 2
     blank = "is there an answer yet?" if pair is None else "a tuple of two numbers is asked for"
     assert two, f"it returned {pair!r}, not (factor, smoothing): {blank}"

@@ -339,6 +339,7 @@ def generalised_truth(
         ),
         "the weight belongs before the price, not into p": (
             (-torch.expm1(q * share * log_p) / q).mean(),
+            (-torch.expm1(q * share * log_p) / q).sum() / share.sum(),
             mean(-torch.expm1(q * share * log_p) / q),
         ),
         "that is cross-entropy": mean(-log_p),
