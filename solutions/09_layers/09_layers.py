@@ -822,8 +822,8 @@ print("one by one:", tuple(torch.stack([F.adaptive_avg_pool2d(x, 2) for x in ima
 # - `adaptive_mean(x, m)` pools the **last** dimension of `x`, which may have one dimension or more,
 #   to m means. The other dimensions may be 0.
 #
-# All tensors may have any memory layout. `x` and `values` have a floating dtype, which the results keep,
-# with its digits: a float16 sum may overflow, its mean may not.
+# All tensors may have any memory layout. `x` and `values` are finite and have a floating dtype, which the
+# results keep, with its digits: a float16 sum may overflow, its mean may not.
 
 
 # %% nbgrader={"grade_id": "try-pooling-and-back", "locked": true} jupyter={"source_hidden": true}
@@ -1193,8 +1193,8 @@ print("along hat:", round((arrived * hat.detach()).sum().abs().item(), 6))
 # `batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5)` returns
 # `(y, new_mean, new_var)`.
 #
-# - In training it normalises by the batch's statistics and returns updated running ones; with one
-#   value per channel it raises `ValueError`.
+# - In training it normalises by the batch's statistics and returns updated running ones, which need
+#   not be in the graph; with one value per channel it raises `ValueError`.
 # - In eval it uses the running statistics and returns them with unchanged values.
 #
 # `batch_norm_backward(grad, x, weight, eps=1e-5)` is for training. `grad` is the gradient of `y`. It
@@ -1522,10 +1522,12 @@ with every_case() as case:
             check_norm_far(kind, normal)
     with case("4 groups of 4 channels: each has one"):
         check_norm_family(x, "group", 4)
-    for groups in (3, 8):
-        with case(f"{groups} groups of 4 channels"):
-            what = refused(lambda: try_norm_family(x, "group", groups, 1e-5))
-            check_equal(what, "ValueError", "what is raised", f"{groups} does not divide 4")
+    for groups, channels in ((3, 4), (8, 4), (3, 5)):
+        with case(f"{groups} groups of {channels} channels"):
+            what = refused(lambda: try_norm_family(normal(2, channels, 1, 2), "group", groups))
+            check_equal(
+                what, "ValueError", "what is raised", f"{groups} does not divide {channels}"
+            )
 for kind in ("batch", "layer", "instance", "group", "rms"):
     check_states(norm_family, x, kind, 2, what=f'norm_family(x, "{kind}", 2)')
 ### BEGIN HIDDEN TESTS
@@ -2177,7 +2179,8 @@ print(
 #
 # - `mask` is `None`, boolean (`True`: may look) or floating (added to the scaled scores), of shape
 #   (T, S) or any that broadcasts to (…, T, S).
-# - With `causal`, query i sees keys 0 to i, and a mask may come on top of that; T and S may differ.
+# - With `causal`, query i sees keys 0 to i, and a mask may come on top of that; T and S may differ,
+#   and are 1 or more.
 # - A query that sees nothing, for whichever reason, gets zeros, and its gradients hold no NaN. Large
 #   scores must not overflow in the softmax.
 #

@@ -1940,3 +1940,42 @@ def batch_norm_backward(grad, x, weight, eps=1e-5):
     g = grad * weight.view(-1, 1, 1)
     g = g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)
     return g / std, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="the root of a squared standard deviation" says=["where x is all zeros: the gradient of x has a NaN"]
+def batch_norm(
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+    running_mean: torch.Tensor,
+    running_var: torch.Tensor,
+    training: bool,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    if training:
+        n = x.shape[0] * x.shape[2] * x.shape[3]
+        if n == 1:
+            raise ValueError("one value per channel")
+        mean = x.mean((0, 2, 3))
+        std = (x - mean.view(-1, 1, 1)).square().mean((0, 2, 3)).sqrt()
+        new_mean = running_mean + momentum * (mean - running_mean)
+        new_var = running_var + momentum * (std**2 * n / (n - 1) - running_var)
+    else:
+        mean, std = running_mean, running_var.sqrt()
+        new_mean, new_var = running_mean.clone(), running_var.clone()
+    root = torch.sqrt(std**2 + eps)
+    hat = (x - mean.view(-1, 1, 1)) / root.view(-1, 1, 1)
+    return hat * weight.view(-1, 1, 1) + bias.view(-1, 1, 1), new_mean, new_var
+
+
+def batch_norm_backward(
+    grad: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, eps: float = 1e-5
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    dims = (0, 2, 3)
+    var, mean = torch.var_mean(x, dim=dims, correction=0, keepdim=True)
+    std = (var + eps).sqrt()
+    hat = (x - mean) / std
+    g = grad * weight.view(-1, 1, 1)
+    g = g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)
+    return g / std, (grad * hat).sum(dims), grad.sum(dims)

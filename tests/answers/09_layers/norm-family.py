@@ -17,7 +17,7 @@
 #
 # - "in any memory layout": a channels-last view, 2 groups, a large eps
 # - "may be far from zero": {kind}, numbers about 10000
-# - "that does not divide C": {groups} groups of 4 channels
+# - "that does not divide C": {groups} groups of {channels} channels
 # - "`groups`, 1 or more, counts for `"group"` only": which doesn't count here
 # - "`x` is (N, C, H, W)": images of one pixel, which is its own mean
 
@@ -645,3 +645,33 @@ def norm_family(x, kind, groups=1, eps=1e-5):
     dims = {"batch": (0, 2, 3), "instance": (2, 3)}.get(kind, (1, 2, 3))
     centred = x if kind == "rms" else x - x.mean(dims, keepdim=True)
     return in_one_buffer(centred / (centred.square().mean(dims, keepdim=True) + eps).sqrt())
+
+
+# %% wrong="the root of a squared root" says=["where x is all zeros: the gradient of x has a NaN"]
+def norm_family(x: torch.Tensor, kind: str, groups: int = 1, eps: float = 1e-5) -> torch.Tensor:
+    n, c, h, w = x.shape
+    if kind == "group":
+        if c % groups:
+            raise ValueError("groups must divide the channels")
+        z = x.reshape(n, groups, -1)
+        return norm_family(z.unsqueeze(-1), "instance", eps=eps).reshape(n, c, h, w)
+    dims = {"batch": (0, 2, 3), "instance": (2, 3)}.get(kind, (1, 2, 3))
+    if kind != "rms":
+        x = x - x.mean(dims, keepdim=True)
+    rms = x.pow(2).mean(dims, keepdim=True).pow(0.5)
+    scale = torch.sqrt(rms * rms + eps)  # eps under the root
+    return x / scale
+
+
+# %% wrong="as many chunks as there should be groups" breaks="a number that does not divide C is a `ValueError`" says=["3 groups of 5 channels: what is raised"]
+def norm_family(x: torch.Tensor, kind: str, groups: int = 1, eps: float = 1e-5) -> torch.Tensor:
+    if kind == "group":
+        parts = x.chunk(groups, dim=1)
+        if len(parts) != groups:
+            raise ValueError(f"{x.shape[1]} channels give no {groups} groups")
+        return torch.cat([norm_family(part, "layer", eps=eps) for part in parts], dim=1)
+    dims = {"batch": (0, 2, 3), "layer": (1, 2, 3), "instance": (2, 3), "rms": (1, 2, 3)}[kind]
+    if kind == "rms":
+        return x * (x.square().mean(dims, keepdim=True) + eps).rsqrt()
+    var, mean = torch.var_mean(x, dims, correction=0, keepdim=True)
+    return (x - mean) * (var + eps).rsqrt()

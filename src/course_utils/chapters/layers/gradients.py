@@ -16,7 +16,10 @@ from course_utils.chapters.layers.slips import torch_attention
 from course_utils.learner import other_states
 from course_utils.learner.tracebacks import ends_in_notebook
 
-NAN = "0/0 arose on the way and was mended in the result alone; keep it from arising (chapter 06)"
+NAN = (
+    "0/0 arose on the way and was mended in the result alone, or a root of 0 has no slope; keep it "
+    "from arising (chapter 06)"
+)
 LEFT = "it left the graph on the way: detach, no_grad, .data, .item() and numpy do that"
 
 
@@ -162,7 +165,8 @@ def _weights(y: Tensor) -> Tensor:
 KEPT = ("running_mean", "running_var")  # buffers, which ask for no gradient
 OFTEN_ZEROS = {
     "linear_by_hand": ("x", "bias"),
-    "batch_norm": ("bias",),
+    "batch_norm": ("x", "bias"),
+    "norm_family": ("x",),
     "rnn_by_hand": ("x", "state", "b_ih", "b_hh"),
 }
 
