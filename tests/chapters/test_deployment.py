@@ -58,7 +58,9 @@ def test_good_files_load_and_each_is_what_it_promises():
 def test_bad_files_differ_from_the_good_one_in_what_their_name_says():
     loaded = [name for name in safe_files.bad_files() if refusal_of(name) == "accepted"]
     assert loaded == [
-        "one name too many", "offset where bias is wanted", "Bias where bias is wanted",
+        "one name too many", "a tensor named __hidden__ that nobody wanted",
+        "one name too many, of an empty tensor",
+        "offset where bias is wanted", "Bias where bias is wanted",
         "model.weight where weight is wanted", "bias is missing", "float16 where float32 is wanted",
         "shape (3, 2) where (2, 3) is wanted", "shape (2, 4) where (2, 3) is wanted",
         "shape (2, 3, 1) where (2, 3) is wanted",
