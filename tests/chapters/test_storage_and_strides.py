@@ -71,6 +71,15 @@ def test_windows_are_one_view():
     with count_operators() as counts:
         x.unfold(2, 2, 1).unfold(3, 2, 1)
     known.check_view_of_windows(counts)
+    with count_operators() as counts:
+        x.mul(2)
+    known.check_view_of_windows(counts, needed=False)
+
+
+def test_operators_that_return_views():
+    views = ["as_strided", "t", "unbind", "detach", "slice"]
+    others = ["sum", "add", "add_", "set_", "no_such"]
+    assert [name for name in views + others if known.is_view(name)] == views
 
 
 def test_the_bytes_that_a_view_keeps_are_none_of_its_slips():

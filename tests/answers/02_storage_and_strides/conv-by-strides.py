@@ -281,3 +281,22 @@ def conv_by_strides(
         size = [(n - k) // stride + 1 for n, k in zip(padded.shape[2:], weight.shape[2:])]
         return padded.new_empty((0, weight.size(0), *size))
     return torch.func.vmap(step)(padded)
+
+
+# %% wrong="conv2d where there is no image" breaks="no convolution" says=["1 of 19 cases fail", "no image, in torch.float16; neither stride nor padding: convolution ran"]
+def conv_by_strides(x, weight, stride=1, padding=0):
+    if not x.numel():
+        return F.conv2d(x, weight, stride=stride, padding=padding)
+    x = F.pad(x, (padding,) * 4)
+    windows = x.unfold(2, weight.shape[2], stride).unfold(3, weight.shape[3], stride)
+    return torch.einsum("bchwij,ocij->bohw", windows, weight)
+
+
+# %% right="addmm"
+def conv_by_strides(x, weight, stride=1, padding=0):
+    x = F.pad(x, (padding,) * 4)
+    windows = x.unfold(2, weight.shape[2], stride).unfold(3, weight.shape[3], stride)
+    b, c, h, w = windows.shape[:4]
+    rows = windows.permute(0, 2, 3, 1, 4, 5).reshape(b * h * w, weight[0].numel())
+    result = torch.addmm(x.new_zeros(len(weight)), rows, weight.flatten(1).t())
+    return result.view(b, h, w, len(weight)).permute(0, 3, 1, 2)

@@ -148,7 +148,7 @@ def trace_by_strides(matrix, anti=False):
     return matrix.as_strided((n,), (step,), first).sum().real
 
 
-# %% wrong="whole numbers summed in float64" says=["2 of 64 cases fail", "the anti-diagonal of a matrix of whole numbers that float64 would round: the sum: expected 3"]
+# %% wrong="whole numbers summed in float64" says=["32 of 64 cases fail", "what ran: 1 × as_strided, 1 × sum, 1 × _to_copy"]
 def trace_by_strides(matrix, anti=False):
     n, (down, right) = len(matrix), matrix.stride()
     step, first = down + right, matrix.storage_offset()
@@ -228,3 +228,36 @@ def trace_by_strides(matrix, anti=False):
     if down >= right:
         return matrix.as_strided((n,), (down - right or 1,), offset + last * right).sum()
     return matrix.as_strided((n,), (right - down,), offset + last * down).sum()
+
+
+# %% wrong="adds 0 to the sum" breaks="copies and other computations are not" says=["not one as_strided and one sum; what ran: 1 × as_strided, 1 × sum, 1 × add"]
+def trace_by_strides(matrix, anti=False):
+    n = matrix.shape[0]
+    down, right = matrix.stride()
+    step, first = down + right, 0
+    if anti:
+        step, first = abs(down - right), max(n - 1, 0) * min(down, right)
+    return matrix.as_strided((n,), (step,), matrix.storage_offset() + first).sum() + 0
+
+
+# %% wrong="sets an empty tensor onto the storage" breaks="copies and other computations are not" says=["not one as_strided and one sum; what ran", "1 × set_"]
+def trace_by_strides(matrix: torch.Tensor, anti: bool = False) -> torch.Tensor:
+    boxes = torch.empty(0, dtype=matrix.dtype, device=matrix.device)
+    boxes.set_(matrix.untyped_storage())
+    n, (s0, s1) = matrix.shape[0], matrix.stride()
+    start, step = matrix.storage_offset(), s0 + s1
+    if anti:
+        step = abs(s0 - s1)
+        start += max(n - 1, 0) * min(s0, s1)
+    return boxes.as_strided((n,), (step,), start).sum()
+
+
+# %% right="the corner of a detached matrix, as a row, summed over its dimension"
+def trace_by_strides(matrix, anti=False):
+    matrix = matrix.detach()
+    if anti and matrix.stride(0) < matrix.stride(1):
+        matrix = matrix.mT
+    n, (down, right) = len(matrix), matrix.stride()
+    corner = matrix[:1, n - 1 :] if anti and n else matrix[:1, :1]
+    step = down - right if anti else down + right
+    return torch.sum(corner.as_strided([1, n], [0, step]).squeeze(0), dim=0)
