@@ -1097,8 +1097,8 @@ print(
 # ### Exercise 17.7 — Accumulate, then send once ★★ · 10 min · 3 points
 #
 # Write `no_sync(ddp, batches)`, which gathers gradients over several batches and sends them once. It gets a
-# DDP model without gradients and a list of one or more `(x, y)`, of equal size. Each rank has its own
-# batches, equally many.
+# DDP model without gradients and a list of one or more `(x, y)`, of equal size; the same batch may be
+# in it twice. Each rank has its own batches, equally many.
 #
 # - Afterwards `.grad` on every rank holds the gradient of `F.mse_loss` averaged over all batches *of all
 #   ranks*, as if they were one.

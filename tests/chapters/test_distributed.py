@@ -10,8 +10,8 @@ import torch.distributed as dist
 
 from course_utils.chapters import distributed
 from course_utils.chapters.distributed import launches, samplers
-from course_utils.chapters.distributed.accumulation import weighted_mean
 from course_utils.chapters.distributed.data_parallel import bucket_slip, buckets_of
+from course_utils.chapters.distributed.unequal import weighted_mean
 
 
 def test_a_report_waits_until_the_ranks_stand_still():

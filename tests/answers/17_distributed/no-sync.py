@@ -11,10 +11,12 @@
 # - "the batches and the global random state stay as they are"
 # - "global random state"
 # - "The next ordinary forward and backward must synchronise again"
+# - "the same batch may be in it twice"
 #
 # Admits:
 #
 # - "a list of one or more `(x, y)`": steps=1
+# - "the same batch may be in it twice": where the list holds the same batch twice
 # - "(a part of the model is in eval)": it was computed in another mode
 
 # %% wrong="no_sync around backward alone" says=["expected one all_reduce: forward *and* backward"]
@@ -309,3 +311,11 @@ def no_sync(ddp, batches):
             for a, b in others:
                 (F.mse_loss(ddp(a), b) / len(others)).backward()
         (F.mse_loss(ddp(x), y) / len(batches)).backward()
+
+
+# %% wrong="knows the last batch by identity" breaks="the same batch may be in it twice" says=["where the list holds the same batch twice: all_reduce, all_reduce, expected one"]
+def no_sync(ddp: DDP, batches: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
+    for batch in batches:
+        x, y = batch
+        with nullcontext() if batch is batches[-1] else ddp.no_sync():
+            (F.mse_loss(ddp(x), y) / len(batches)).backward()

@@ -5,12 +5,7 @@ learner's answer: it launches ranks and returns plain values. A function ``check
 with the truth that it works out by itself, in one process.
 """
 
-from course_utils.chapters.distributed.accumulation import (
-    check_no_sync,
-    check_unequal,
-    run_no_sync,
-    run_unequal,
-)
+from course_utils.chapters.distributed.accumulation import check_no_sync, run_no_sync
 from course_utils.chapters.distributed.batch_norm import bn_case, check_sync_bn, run_sync_bn
 from course_utils.chapters.distributed.collectives import (
     check_collectives,
@@ -24,3 +19,4 @@ from course_utils.chapters.distributed.launches import launched, seconds, stuck
 from course_utils.chapters.distributed.repair import check_repair, run_repair
 from course_utils.chapters.distributed.samplers import check_sampler, run_sampler
 from course_utils.chapters.distributed.scaling import check_scaling, run_scaling
+from course_utils.chapters.distributed.unequal import check_unequal, run_unequal
