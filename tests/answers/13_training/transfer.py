@@ -1030,7 +1030,7 @@ def train_mode(model):
             module.train(module.weight.requires_grad)
 
 
-# %% wrong="the device of the backbone, else the CPU" breaks="on the device of the old one" says=["a backbone without parameters, the head on the device meta: the new head's device: expected 'meta', got 'cpu'"]
+# %% wrong="the device of the backbone, else the CPU" breaks="on the device of the old one" says=["a model on the device meta: the new head's device: expected 'meta', got 'cpu' (the old head's, for this backbone has no parameter to ask)"]
 def transfer(model, classes, mode, lr):
     if mode not in ("probe", "full", "discriminative"):
         raise ValueError(mode)

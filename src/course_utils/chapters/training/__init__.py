@@ -87,6 +87,7 @@ from course_utils.chapters.training.stopping import (
 )
 from course_utils.chapters.training.transferring import (
     check_bare,
+    check_elsewhere,
     check_modes,
     check_rates,
     check_single,

@@ -202,6 +202,12 @@ def check_bare(try_bare):
     check_equal(try_bare("full", lr=0.0), [[0.0], [0.0]], words)
 
 
+def check_elsewhere(try_elsewhere):
+    for bare in (False, True):
+        told = "the old head's" + ", for this backbone has no parameter to ask" * bare
+        check_equal(try_elsewhere("full", bare=bare), "meta", "the new head's device", told)
+
+
 def check_single(try_bare):
     for mode, rates in {"probe": [], "full": [0.5], "discriminative": [0.05]}.items():
         words = f"mode {mode!r}: the rates of the layer's weight and bias, and of the head's"
