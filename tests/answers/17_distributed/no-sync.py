@@ -319,3 +319,12 @@ def no_sync(ddp: DDP, batches: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
         x, y = batch
         with nullcontext() if batch is batches[-1] else ddp.no_sync():
             (F.mse_loss(ddp(x), y) / len(batches)).backward()
+
+
+# %% wrong="takes each batch once" breaks="the same batch may be in it twice" says=["the same batch twice, .grad is not the average"]
+def no_sync(ddp: DDP, batches: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
+    *others, last = {id(batch): batch for batch in batches}.values()
+    with ddp.no_sync():
+        for x, y in others:
+            (F.mse_loss(ddp(x), y) / len(batches)).backward()
+    (F.mse_loss(ddp(last[0]), last[1]) / len(batches)).backward()

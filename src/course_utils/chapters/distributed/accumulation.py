@@ -7,6 +7,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 from torch.nn.parallel import DistributedDataParallel as DDP
 
+from course_utils.chapters.distributed.collectives import near
 from course_utils.chapters.distributed.launches import check_ran, launched
 from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.cases import every_case
@@ -60,7 +61,7 @@ def run_no_sync(answer, world_size: int, batches: list) -> list | str:
         with count_traffic() as later:
             F.mse_loss(model(copies[0][0]), copies[0][1]).backward()
         again = flat_gradient(inner)
-        twice = of_one_twice(answer, model, copies[0])
+        twice = of_one_twice(answer, model, copies[0]), flat_gradient(inner)
         calls = [call.name for call in traffic.calls]
         names = [call.name for call in later.calls]
         return grad, calls, (names, again, twice), changes
@@ -112,8 +113,12 @@ def check_no_sync(try_no_sync, world_size, steps, seed, dtype=torch.float32):
         for rank, (grad, calls, later, changes) in enumerate(found):
             with case(f"{steps} batches, rank {rank} of {world_size}, gradient"):
                 check_accumulated(grad, right, parts, grads, changes)
+                assert near(later[2][1], parts[0]), (
+                    "where the list holds the same batch twice, .grad is not the average over "
+                    "both: it counts twice"
+                )
             with case(f"{steps} batches, rank {rank} of {world_size}, calls"):
-                check_rounds(calls, later[0], later[2])
+                check_rounds(calls, later[0], later[2][0])
             with case(f"{steps} batches, rank {rank} of {world_size}, what else changed"):
                 assert not changes, "; ".join(changes) + ": only .grad may change, no step is made"
                 assert torch.allclose(later[1], parts[0], 1e-4, 1e-6), words
