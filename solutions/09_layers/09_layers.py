@@ -1195,7 +1195,8 @@ print("along hat:", round((arrived * hat.detach()).sum().abs().item(), 6))
 #
 # - In training it normalises by the batch's statistics and returns updated running ones, which need
 #   not be in the graph; with one value per channel it raises `ValueError`.
-# - In eval it uses the running statistics and returns them with unchanged values.
+# - In eval it uses the running statistics, which require no gradient, and returns them with unchanged
+#   values.
 #
 # `batch_norm_backward(grad, x, weight, eps=1e-5)` is for training. `grad` is the gradient of `y`. It
 # returns the values of `(grad_x, grad_weight, grad_bias)`, by formulas, without autograd.
