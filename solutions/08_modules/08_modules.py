@@ -2171,8 +2171,9 @@ show(
 #
 # Write `freeze_and_count(model, patterns)`. It freezes the parameters whose names match a pattern, puts
 # their batch norms to rest, and counts. Patterns are strings as in a shell: `*` means any
-# letters (dots, too), `?` for exactly one letter (or a dot); capital and small letters differ.
-# Python's `fnmatch.fnmatchcase(name, pattern)` compares.
+# letters (dots, too), `?` for exactly one letter (or a dot), `[ab]` for one of those in the brackets,
+# `[!ab]` for any other; capital and small letters differ. Python's
+# `fnmatch.fnmatchcase(name, pattern)` compares.
 #
 # - *Freeze* every parameter with a full name that matches any pattern; it may be frozen already. A
 #   shared parameter has several names, and each counts. The others stay as they are, and so do all
@@ -2180,7 +2181,7 @@ show(
 # - *Rest*: then each batch norm (`nn.BatchNorm1d`, `2d`, `3d`, and their subclasses) whose `weight` is
 #   frozen, now or before, is put into eval mode, even if there is no pattern. The mode of
 #   everything else stays. (With `affine=False` the weight is `None`. No model here has an
-#   `nn.SyncBatchNorm`.)
+#   `nn.SyncBatchNorm`, and no batch norm holds another module.)
 # - *Return* a dict: `"total"`, the numbers in all parameters; `"trainable"`, those that are not frozen;
 #   `"bytes"`, the memory of parameters *and* buffers. Whatever is shared counts once.
 # - A pattern that matches no parameter is a `ValueError`, and nothing has been changed. `patterns`
@@ -2367,7 +2368,8 @@ print(pair)
 #
 # - `make` is called once for each such module, which nothing has changed before; where a module was
 #   in several places, its replacement is in all of them.
-# - What is replaced isn't searched any further, and neither is its replacement.
+# - What is replaced isn't searched any further, and neither is its replacement. (No module inside
+#   it is elsewhere in the model, too.)
 # - The replacement gets the old module's mode: `new.train(old.training)`. All else about it is as
 #   `make` left it.
 # - All other modules stay the same objects, with their hooks; names keep their order. A child may be

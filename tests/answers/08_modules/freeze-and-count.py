@@ -1629,3 +1629,44 @@ def freeze_and_count(model: nn.Module, patterns: list[str]) -> dict[str, int]:
         "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "bytes": sum(t.nbytes for t in [*model.parameters(), *model.buffers()]),
     }
+
+
+# %% right="a matcher that calls itself, with stars, question marks and brackets"
+from functools import cache
+
+
+@cache
+def _fits(name, pattern):
+    if not pattern:
+        return not name
+    first, rest = pattern[0], pattern[1:]
+    if first == "[" and "]" in pattern[2:]:
+        inside, _, rest = rest.partition("]")
+        listed = inside.removeprefix("!")
+        held = bool(name) and (name[0] in listed) == (inside == listed)
+        return held and _fits(name[1:], rest)
+    if first == "*":
+        return _fits(name, rest) or bool(name) and _fits(name[1:], pattern)
+    return bool(name) and first in ("?", name[0]) and _fits(name[1:], rest)
+
+
+def freeze_and_count(model: nn.Module, patterns: list[str]) -> dict[str, int]:
+    named = list(model.named_parameters(remove_duplicate=False))
+    table = [[_fits(name, pattern) for name, _ in named] for pattern in patterns]
+    if not all(map(any, table)):
+        raise ValueError("there is a pattern without a parameter")
+    for row in table:
+        for hit, (_, p) in zip(row, named, strict=True):
+            if hit:
+                p.requires_grad_(False)
+    norms = [m for m in model.modules() if isinstance(m, nn.modules.batchnorm._BatchNorm)]
+    for norm in norms:
+        if norm.weight is not None and not norm.weight.requires_grad:
+            norm.training = False
+    counted = dict.fromkeys(model.parameters())
+    learning = filter(lambda p: p.requires_grad, counted)
+    return {
+        "total": sum(map(torch.numel, counted)),
+        "trainable": sum(map(torch.numel, learning)),
+        "bytes": sum(t.nbytes for t in dict.fromkeys([*counted, *model.buffers()])),
+    }

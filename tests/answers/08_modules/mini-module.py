@@ -7489,3 +7489,185 @@ class MiniModule:
 
 def mini_module():
     return MiniModule
+
+
+# %% wrong="the buffers that are saved come first" breaks="each in the order of assignment" says=["in the order of assignment, persistent or not"]
+class MiniModule:
+    def __init__(self) -> None:
+        drawers = {"_parameters": {}, "_buffers": {}, "_temporary": {}, "_modules": {}}
+        self.__dict__.update(drawers, training=True)
+
+    def _forget(self, name):
+        for drawer in ("_parameters", "_buffers", "_temporary", "_modules"):
+            self.__dict__[drawer].pop(name, None)
+        self.__dict__.pop(name, None)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if isinstance(value, torch.Tensor) and not isinstance(value, MiniParameter):
+            for drawer in (self._buffers, self._temporary):
+                if name in drawer:
+                    drawer[name] = value
+                    return
+        self._forget(name)
+        if isinstance(value, MiniParameter):
+            self._parameters[name] = value
+        elif isinstance(value, MiniModule):
+            self._modules[name] = value
+        else:
+            self.__dict__[name] = value
+
+    def __getattr__(self, name: str) -> object:
+        for drawer in ("_parameters", "_buffers", "_temporary", "_modules"):
+            if name in self.__dict__.get(drawer, {}):
+                return self.__dict__[drawer][name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name: str, tensor: torch.Tensor, persistent: bool = True) -> None:
+        self._forget(name)
+        (self._buffers if persistent else self._temporary)[name] = tensor
+
+    def _walk(self, prefix=""):
+        yield prefix, self
+        for name, child in self._modules.items():
+            yield from child._walk(prefix + name + ".")
+
+    def _once(self, *drawers):
+        seen = set()
+        for prefix, module in self._walk():
+            for drawer in drawers:
+                for name, tensor in getattr(module, drawer).items():
+                    if id(tensor) not in seen:
+                        seen.add(id(tensor))
+                        yield prefix + name, tensor
+
+    def named_parameters(self) -> object:
+        return self._once("_parameters")
+
+    def named_buffers(self) -> object:
+        return self._once("_buffers", "_temporary")
+
+    def train(self, mode: bool = True) -> "MiniModule":
+        for _, module in self._walk():
+            module.__dict__["training"] = mode
+        return self
+
+    def eval(self) -> "MiniModule":
+        return self.train(False)
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        return {
+            prefix + name: tensor.detach()
+            for prefix, module in self._walk()
+            for drawer in (module._parameters, module._buffers)
+            for name, tensor in drawer.items()
+        }
+
+    def load_state_dict(self, state: dict[str, torch.Tensor]) -> None:
+        own = self.state_dict()
+        wrong = set(own) ^ set(state)
+        wrong |= {n for n in set(own) & set(state) if own[n].shape != state[n].shape}
+        if wrong:
+            raise RuntimeError(f"missing, unexpected or of another shape: {sorted(wrong)}")
+        with torch.no_grad():
+            for name, tensor in own.items():
+                tensor.copy_(state[name])
+
+
+def mini_module() -> type:
+    """The class that the check looks at."""
+    return MiniModule
+
+
+# %% wrong="contiguous tensors for the file" breaks="detached and in the model's memory" says=["no copy, contiguous or not"]
+class MiniModule:
+    def __init__(self) -> None:
+        self.__dict__.update(
+            _parameters={}, _buffers={}, _modules={}, _unsaved=set(), training=True
+        )
+
+    def _forget(self, name):
+        for drawer in (self._parameters, self._buffers, self._modules, self.__dict__):
+            drawer.pop(name, None)
+        self._unsaved.discard(name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if isinstance(value, MiniParameter):
+            drawer = self._parameters
+        elif isinstance(value, MiniModule):
+            drawer = self._modules
+        elif isinstance(value, torch.Tensor) and name in self._buffers:
+            self._buffers[name] = value
+            return
+        else:
+            drawer = self.__dict__
+        self._forget(name)
+        drawer[name] = value
+
+    def __getattr__(self, name: str) -> object:
+        for drawer in ("_parameters", "_buffers", "_modules"):
+            if name in self.__dict__.get(drawer, {}):
+                return self.__dict__[drawer][name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __call__(self, *args, **kwargs):
+        return self.forward(*args, **kwargs)
+
+    def register_buffer(self, name: str, tensor: torch.Tensor, persistent: bool = True) -> None:
+        self._forget(name)
+        self._buffers[name] = tensor
+        if not persistent:
+            self._unsaved.add(name)
+
+    def _walk(self, prefix=""):
+        yield prefix, self
+        for name, child in self._modules.items():
+            yield from child._walk(prefix + name + ".")
+
+    def _once(self, drawer):
+        seen = set()
+        for prefix, module in self._walk():
+            for name, tensor in getattr(module, drawer).items():
+                if id(tensor) not in seen:
+                    seen.add(id(tensor))
+                    yield prefix + name, tensor
+
+    def named_parameters(self) -> object:
+        return self._once("_parameters")
+
+    def named_buffers(self) -> object:
+        return self._once("_buffers")
+
+    def train(self, mode: bool = True) -> "MiniModule":
+        for _, module in self._walk():
+            module.__dict__["training"] = mode
+        return self
+
+    def eval(self) -> "MiniModule":
+        return self.train(False)
+
+    def _own(self):
+        for prefix, module in self._walk():
+            for name, tensor in {**module._parameters, **module._buffers}.items():
+                if name not in module._unsaved:
+                    yield prefix + name, tensor.detach()
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        return {name: tensor.contiguous() for name, tensor in self._own()}
+
+    def load_state_dict(self, state: dict[str, torch.Tensor]) -> None:
+        own = dict(self._own())
+        wrong = [n for n in {**own, **state} if n not in own or n not in state]
+        wrong += [n for n in own if n in state and own[n].shape != state[n].shape]
+        if wrong:
+            raise RuntimeError("does not fit: " + ", ".join(wrong))
+        with torch.no_grad():
+            for name, tensor in own.items():
+                tensor.copy_(state[name])
+
+
+def mini_module() -> type:
+    """The class that the check looks at."""
+    return MiniModule

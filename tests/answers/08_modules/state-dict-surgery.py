@@ -1292,3 +1292,32 @@ def state_dict_surgery(model: nn.Module, checkpoint: dict[str, torch.Tensor]) ->
         "missing": [n for n in own if n not in renamed],
         "unexpected": [n for n in renamed if n not in own],
     }
+
+
+# %% wrong="takes one prefix of each kind off in every turn" breaks="until the rest is a name in `model.state_dict()`" says=["_orig_mod. belongs to its own names", "all of them and no more"]
+PREFIXES = ("module.", "_orig_mod.")
+
+
+def state_dict_surgery(model: nn.Module, checkpoint: dict[str, torch.Tensor]) -> dict:
+    own = model.state_dict()
+    report = {"loaded": [], "mismatched": [], "missing": [], "unexpected": []}
+    seen, chosen = set(), {}
+    for name, tensor in checkpoint.items():
+        while name not in own and name.startswith(PREFIXES):
+            for prefix in PREFIXES:
+                name = name.removeprefix(prefix)
+        seen.add(name)
+        if name not in own:
+            report["unexpected"].append(name)
+        elif own[name].shape == tensor.shape:
+            report["loaded"].append(name)
+            chosen[name] = tensor
+        else:
+            report["mismatched"].append(name)
+    report["missing"] = [name for name in own if name not in seen]
+    if not chosen:
+        raise ValueError("nothing to load")
+    with torch.no_grad():
+        for name, tensor in chosen.items():
+            own[name].copy_(tensor)
+    return report

@@ -103,6 +103,11 @@ def run_tree(mini_module: Callable, parameter: type, what: str) -> object:
         module.register_buffer("third", shared)
         module.register_buffer("fourth", shared[:])
         return [_names_in(module, method) for method in ("named_parameters", "named_buffers")]
+    if what == "mixed":
+        module = Mini()
+        for number in range(4):
+            module.register_buffer(f"b{number}", torch.zeros(1), persistent=number % 2 == 1)
+        return _names_in(module, "named_buffers")
     if what == "later":
         for method in ("named_parameters", "named_buffers"):
             _names_in(root, method)
@@ -235,7 +240,11 @@ def run_state(
         for module in (root, root.inner.other):
             module.register_buffer("seen", torch.zeros(1), persistent=False)
         return sorted(name for name in root.state_dict() if name.endswith("seen"))
-    if what == "memory":
+    if what in ("memory", "views"):
+        if what == "views":
+            root.left.weight = parameter(torch.zeros(2, 2).t()[:1])
+            root.left.seen = torch.zeros(4)[::2]
+            found = root.state_dict()
         with torch.no_grad():
             root.left.weight.fill_(9)
             root.left.seen.fill_(8)

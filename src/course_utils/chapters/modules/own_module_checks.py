@@ -127,6 +127,9 @@ def check_tree(trial, case):
     with case("two buffers in one memory"):
         why = "two objects are two buffers, even in one memory: compare by id, not data_ptr"
         check_equal(trial("one memory")[1], ["third", "fourth"], "named_buffers()", why)
+    with case("buffers, persistent and not in turn"):
+        why = "in the order of assignment, persistent or not"
+        check_equal(trial("mixed"), ["b0", "b1", "b2", "b3"], "named_buffers()", why)
     with case("the lists, asked again after left.late and left.late_too were assigned"):
         why = "walk the tree at each call"
         check_equal(trial("later"), ["left.late", "left.late_too"], "the new names in them", why)
@@ -206,6 +209,10 @@ def check_state(trial, case, right):
     with case("state_dict, in the model's memory"):
         memory = trial("memory")
         check_equal(memory, ([9.0, 9.0], [8.0, 8.0]), "the dict after the model changed in place")
+    with case("state_dict, in the model's memory: a transposed parameter, every second number"):
+        why = "detached, and no copy, contiguous or not"
+        right = ([[9.0, 9.0]], [8.0, 8.0])
+        check_equal(trial("views"), right, "the dict after the model changed in place", why)
 
 
 def check_exact(trial, case):

@@ -51,6 +51,7 @@ def _target(small_net: type[nn.Module], kind: str) -> nn.Module:
     torch.manual_seed(0)
     makers = {"linear": lambda: nn.Linear(2, 2), "small": small_net, "tricky": Tricky, "tied": Tied}
     makers["double"] = lambda: small_net().double()
+    makers["compiled"] = lambda: nn.Sequential(OrderedDict(_orig_mod=nn.Linear(2, 2)))
     model = makers[kind]().to(device)
     for child in list(model.children())[:1]:
         child.eval()
@@ -219,6 +220,9 @@ def check_prefixes(check_report, small_net, case):
     with case("six prefixes in front"):
         six = "module.module._orig_mod.module.module._orig_mod."
         check_report("small", filled(small, lambda name: six + name), every)
+    with case("a compiled model: _orig_mod. belongs to its own names; module. in front"):
+        own = filled(_target(small_net, "compiled"))
+        check_report("compiled", {f"module.{name}": t for name, t in own.items()}, list(own))
     with case("a head for 7 classes, from another model"):
         other = filled(small_net(7).to(device), lambda name: f"module.{name}")
         head = ["head.weight", "head.bias"]
