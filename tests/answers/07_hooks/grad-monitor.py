@@ -11,6 +11,7 @@
 # - "of the module's **output**"
 # - "the norm of the gradient"
 # - "over all its elements"
+# - "may be in half precision, too"
 # - "Training goes on as if you were not looking"
 # - "a run under `no_grad` works as before"
 # - "of a forward pass after all handles were removed nothing is noted"
@@ -19,6 +20,7 @@
 #
 # - "at any depth": two steps of a patient in two containers
 # - "With each `backward()`": check_case(2, True, 0)
+# - "in half precision": a model in half precision
 
 # %% wrong="a lambda in a loop" breaks="With each `backward()` the list gets one number" says=["'0.0.layer1' has 0 numbers, expected 2", "what does a lambda look up, when?"]
 def grad_monitor(model):
@@ -210,7 +212,7 @@ def grad_monitor(model):
     from functools import partial
 
     def note(values, module, grad_output):
-        values.append(grad_output[0].square().sum().sqrt().item())
+        values.append(grad_output[0].double().square().sum().sqrt().item())
 
     leaves = {name: module for name, module in model.named_modules() if not [*module.children()]}
     norms = {name: [] for name in leaves}
@@ -237,7 +239,7 @@ def grad_monitor(model):
         store = norms.setdefault(n, [])
 
         def hook(mod, g, store=store):
-            store.append(float(np.linalg.norm(g[0].cpu().numpy())))
+            store.append(float(np.linalg.norm(g[0].cpu().double().numpy())))
 
         handles.append(m.register_full_backward_pre_hook(hook))
     return norms, handles
@@ -1064,6 +1066,44 @@ def grad_monitor(model):
                 lambda m, g, v=norms[name]: v.append(float(g[0].norm()))
             )
         )
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="squares in the gradient's dtype" breaks="may be in half precision, too" says=["1 of 16 cases fail", "a model in torch.float16, and a gradient of six times 1000", "sum them in a wider dtype"]
+def grad_monitor(model: nn.Module) -> tuple[dict[str, list[float]], list]:
+
+    norms, handles = {}, []
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            norms[name] = []
+
+            def hook(module, grad_output, kept=norms[name]):
+                kept.append(grad_output[0].square().sum().sqrt().item())
+
+            handles.append(module.register_full_backward_pre_hook(hook))
+    return norms, handles
+
+
+ill_layer = "layer4"
+
+
+# %% wrong="numpy, which has no bfloat16" breaks="may be in half precision, too" says=["1 of 16 cases fail", "a model in torch.bfloat16", "backward() raised Got unsupported ScalarType BFloat16"]
+def grad_monitor(model: nn.Module) -> tuple[dict[str, list[float]], list]:
+
+    import numpy as np
+
+    norms, handles = {}, []
+    for name, module in model.named_modules():
+        if not list(module.children()):
+            norms[name] = []
+
+            def hook(module, grad_output, kept=norms[name]):
+                kept.append(float(np.linalg.norm(grad_output[0].detach().cpu().numpy())))
+
+            handles.append(module.register_full_backward_pre_hook(hook))
     return norms, handles
 
 

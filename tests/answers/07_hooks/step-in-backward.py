@@ -656,3 +656,20 @@ def step_in_backward(parameters, lr, momentum):
         p.grad = None
 
     return [p.register_post_accumulate_grad_hook(hook) for p in parameters if p.requires_grad]
+
+
+# %% wrong="a parameter is found by its numbers" breaks="is a whole step of SGD with momentum" says=["1 of 17 cases fail", "two parameters of equal numbers, used in turn", "isn't found by its numbers"]
+def step_in_backward(parameters: list[nn.Parameter], lr: float, momentum: float) -> list:
+
+    trained = [p for p in parameters if p.requires_grad]
+    velocities = [None] * len(trained)
+
+    @torch.no_grad()
+    def hook(p):
+        index = next(i for i, q in enumerate(trained) if torch.equal(p, q))
+        old = velocities[index]
+        velocities[index] = p.grad if old is None else momentum * old + p.grad
+        p -= lr * velocities[index]
+        p.grad = None
+
+    return [p.register_post_accumulate_grad_hook(hook) for p in parameters if p.requires_grad]

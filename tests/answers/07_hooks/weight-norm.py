@@ -1357,3 +1357,37 @@ class WeightNorm(nn.Module):
     def right_inverse(self, weight):
         self.shape = (len(weight), *[1] * (weight.dim() - 1))
         return weight.flatten(1).norm(dim=1).view(self.shape), weight
+
+
+# %% right="a helper by the name of case"
+import functools
+
+
+def case(v):
+    flat = v.reshape(len(v), -1)
+    return torch.einsum("oi,oi->o", flat, flat).sqrt().view(len(v), *(1 for _ in v.shape[1:]))
+
+
+def step(module, args, *, length: str = "weight_g", direction: str = "weight_v"):
+    v = getattr(module, direction)
+    module.weight = v.div(case(v)).mul(getattr(module, length))
+
+
+def weight_norm(layer: nn.Module) -> nn.Module:
+
+    with torch.no_grad():
+        expected = layer.weight.clone()
+        layer.weight_g = nn.Parameter(case(expected))
+    layer.weight_v = nn.Parameter(expected)
+    del layer.weight
+    layer.register_forward_pre_hook(functools.partial(step))
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return v.div(case(v)).mul(g)
+
+    @torch.no_grad()
+    def right_inverse(self, weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return case(weight), weight.clone()

@@ -124,6 +124,22 @@ def _small(grad_monitor: Callable) -> None:
     assert abs(found - right) < 1e-12 * right, words
 
 
+def _half(grad_monitor: Callable) -> None:
+    for dtype in (torch.bfloat16, torch.float16):
+        network = small_network().to(dtype)
+        norms, _ = grad_monitor(network)
+        words = f"a model in {dtype}, and a gradient of six times 1000"
+        try:
+            (network(ones(2, 2, dtype=dtype).requires_grad_()) * 1000).sum().backward()
+        except (RuntimeError, TypeError) as error:
+            raise AssertionError(f"{words}: backward() raised {error}") from error
+        found = norms["1"]
+        words += f": its norm is about 2449, and {found} is noted"
+        hint = "; the squares, 1000000 each, don't fit in float16: sum them in a wider dtype"
+        right = len(found) == 1 and abs(found[0] - 2449.5) < 25
+        assert right, words + hint * (found == [torch.inf])
+
+
 def _frozen_layers(grad_monitor: Callable) -> None:
     network = small_network().append(nn.Linear(3, 1).to(course_utils.device))
     network[0].requires_grad_(False)
@@ -187,6 +203,7 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "two backwards after one forward": _same_graph,
         "gradients of 0, infinity and NaN": _special,
         "a tiny gradient in torch.float64": _small,
+        "a model in half precision": _half,
         "an input without a batch": _vector,
         "inputs that need no gradient, and none at all": _as_data,
         "a frozen first layer": _frozen_layers,

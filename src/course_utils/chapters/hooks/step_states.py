@@ -111,6 +111,22 @@ def _memory_exchanged(step: Callable) -> None:
     assert all(map(torch.allclose, own, right)), f"{words} {found}, expected {truth}: {told}"
 
 
+def _equal_values(step: Callable) -> None:
+    for order in ((1, 0, 1), (0, 1, 0)):
+        own, right = ([nn.Parameter(_double()) for _ in range(2)] for _ in range(2))
+        step(own, 0.1, 0.7)
+        optimizer = torch.optim.SGD(right, lr=0.1, momentum=0.7)
+        for index in order:
+            own[index].sum().backward()
+            optimizer.zero_grad()
+            right[index].sum().backward()
+            optimizer.step()
+        found, truth = ([one.tolist() for one in some] for some in (own, right))
+        words = f"two parameters of equal numbers, used in turn: they end at {found}"
+        told = f"expected {truth}; each has its own velocity, and isn't found by its numbers"
+        assert all(map(torch.allclose, own, right)), f"{words}, {told}"
+
+
 STATES: dict[str, dict[str, Callable[..., Any]]] = {
     "steps": {
         "a gradient of zero": _zero_gradient,
@@ -122,5 +138,6 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "a frozen parameter that has a .grad": _frozen_grad,
         "a backward that makes a graph": _makes_a_graph,
         "memory that is exchanged": _memory_exchanged,
+        "two parameters of equal numbers": _equal_values,
     },
 }
