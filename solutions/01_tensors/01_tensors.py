@@ -841,7 +841,8 @@ for x in (bright, bright.clamp(0, 1)):
 #
 # Write both ways by hand, without torchvision.
 #
-# `image_to_tensor(image)` turns a `uint8` array into a `float32` tensor from 0 to 1 on the CPU:
+# `image_to_tensor(image)` turns a `uint8` array into a `float32` tensor from 0 to 1 on the CPU, whatever
+# the default dtype is:
 #
 # - (height, width, channel) becomes (channel, height, width), for any number of channels;
 # - (height, width), a grey image, becomes (1, height, width);
@@ -889,7 +890,13 @@ def try_image_again(x):
 
 # %% nbgrader={"grade_id": "check-image-to-tensor", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.tensors import check_by_hand, check_image, check_planes
-from course_utils.chapters.tensors import pictures, planes_of_pictures
+from course_utils.chapters.tensors import dtype_under_float64, pictures, planes_of_pictures
+
+
+@runs_with_the_answer
+def try_another_default(image):
+    """The dtype of your tensor while the default dtype is float64."""
+    return dtype_under_float64(image_to_tensor, image)
 
 
 # %% nbgrader={"grade_id": "image-to-tensor", "solution": true}
@@ -918,6 +925,9 @@ with every_case() as case:
             check_planes(image_to_tensor, image)
     with case("by hand"):
         check_by_hand(try_image_to_tensor(pixel))
+    with case("while the default dtype is float64"):
+        why = "ask for float32 by name before you multiply: else the default dtype decides"
+        check_equal(try_another_default(pixel), torch.float32, "the dtype of the result", why)
 ### BEGIN HIDDEN TESTS
 batch = every.reshape(4, 3, 7, 3)
 images = (every.reshape(9, 7, 4), every.reshape(42, 6, 1), batch[0, 1::2, :4], batch[:0])
@@ -1443,6 +1453,7 @@ print(torch.allclose(F.cross_entropy(scores, labels), F.cross_entropy(scores, ho
 #
 # Given `labels` (int64, of any shape, also `()` or without any element) and the number of classes, return a
 # tensor of shape `(*labels.shape, classes)` and the given dtype, with a 1 at each label and 0 elsewhere.
+# `labels` stay as they are, also where they are refused.
 #
 # - Use `scatter_`, and make the result in its dtype right away. (`F.one_hot` makes `int64` first, eight
 #   bytes for each 0, and converting it makes a second table.)
@@ -1473,7 +1484,7 @@ def check_table(answer, labels, classes, dtype):
 def check_label(answer, labels, classes, wrong):
     labels = torch.tensor(labels, device=device)
     call = f"one_hot({labels.tolist()}, {classes})"
-    with count_operators() as counts:
+    with forbid_changes(labels), count_operators() as counts:
         words = check_raises(ValueError, lambda: answer(labels, classes), call)
     late = any("scatter" in name for name in counts)
     assert not late, f"{call}: it was refused while it was scattered: look at the labels beforehand"

@@ -3,6 +3,7 @@
 #
 # - "Write both ways by hand, without torchvision"
 # - "into a `float32` tensor from 0 to 1"
+# - "whatever the default dtype is"
 # - "becomes (channel, height, width)"
 # - "for any number of channels"
 # - "a grey image, becomes (1, height, width)"
@@ -425,3 +426,15 @@ def tensor_to_image(x):
     if x.dim() == 3 and x.shape[-1] == 1:
         x = x[..., 0]
     return x.numpy()
+
+
+# %% wrong="leaves the dtype to the default" breaks="whatever the default dtype is" says=["1 of", "while the default dtype is float64", "ask for float32 by name"]
+def image_to_tensor(image):
+    x = torch.tensor(image)
+    x = x[None] if x.dim() == 2 else x.movedim(-1, -3)
+    return x * (1 / 255)
+
+
+def tensor_to_image(x):
+    x = (x.detach().cpu().clamp(0, 1) * 255.999).to(torch.uint8).movedim(-3, -1)
+    return (x[..., 0] if x.dim() == 3 and x.shape[-1] == 1 else x).numpy()

@@ -5,6 +5,8 @@
 # - "also `()`"
 # - "or without any element"
 # - "and the given dtype"
+# - "`labels` stay as they are"
+# - "also where they are refused"
 # - "Use `scatter_`"
 # - "make the result in its dtype right away"
 # - "A label below 0"
@@ -108,7 +110,7 @@ def one_hot(labels, classes, dtype=torch.float32):
         raise ValueError(str(error))
 
 
-# %% wrong="unsqueeze_ on the caller's labels" says=["an argument was changed (its shape, stride or storage)"]
+# %% wrong="unsqueeze_ on the caller's labels" breaks="`labels` stay as they are" says=["an argument was changed (its shape, stride or storage)"]
 def one_hot(labels, classes, dtype=torch.float32):
     bad = labels[(labels < 0) | (labels >= classes)]
     if bad.numel():
@@ -231,3 +233,16 @@ def one_hot(labels, classes, dtype=torch.float32):
         raise ValueError(f"label {wrong[0].item()} is not among 0 to {classes - 1}")
     table = torch.zeros(*labels.shape, classes, dtype=dtype, device=labels.device)
     return table.scatter_(-1, labels.unsqueeze(-1), 1)
+
+
+# %% wrong="puts the labels back only where none is wrong" breaks="also where they are refused" says=["an argument was changed (its shape, stride or storage)"]
+def one_hot(labels, classes, dtype=torch.float32):
+    shape = labels.shape
+    labels.unsqueeze_(-1)
+    wrong = labels[(labels < 0) | (labels >= classes)]
+    if wrong.numel():
+        raise ValueError(f"label {wrong[0].item()} is not among 0 to {classes - 1}")
+    table = torch.zeros(*shape, classes, dtype=dtype, device=labels.device)
+    table.scatter_(-1, labels, 1)
+    labels.squeeze_(-1)
+    return table

@@ -15,7 +15,12 @@ from course_utils.chapters.tensors.cases import (
     why_they_fit,
     words_of_packed,
 )
-from course_utils.chapters.tensors.images import check_by_hand, check_image, check_planes
+from course_utils.chapters.tensors.images import (
+    check_by_hand,
+    check_image,
+    check_planes,
+    dtype_under_float64,
+)
 from course_utils.chapters.tensors.keeping import (
     check_gradient_by,
     count_storages,

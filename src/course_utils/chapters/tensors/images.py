@@ -53,6 +53,15 @@ def _slips(x):
     yield "this is rounded; the fraction is to be cut off", (inside * 255.999).round()
 
 
+def dtype_under_float64(answer, image):
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        return getattr(answer(image), "dtype", None)
+    finally:
+        torch.set_default_dtype(before)
+
+
 def check_by_hand(library, still=True):
     assert not library, f"{library[0]} ran: write it without torchvision"
     assert still, "x required a gradient and does not afterwards: detach() makes another tensor"
