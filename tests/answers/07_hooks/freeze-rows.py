@@ -319,7 +319,7 @@ the_frozen_row_moves = {
 }
 
 
-# %% wrong="the handle of another hook" breaks="After `handle.remove()` every row gets its gradient again" says=["weight.grad after handle.remove() differs"]
+# %% wrong="the handle of another hook" breaks="After `handle.remove()` every row gets its gradient again" says=["weight.grad after handle.remove(), which is to free all rows (is a hook left?)", "differs"]
 def freeze_rows(embedding, rows):
     frozen = torch.zeros_like(embedding.weight[:, :1], dtype=torch.bool)
     frozen[rows] = True

@@ -141,7 +141,8 @@ def check_freezing(trial: Callable, table: Tensor, rows: list[int]) -> None:
     check_value(found["before"], truth, what, {erased: wiped})
     shared = "other.grad, which shared its gradient with weight (a hook never writes to it)"
     check_close(found["other"], plain, shared)
-    check_close(found["removed"], ones, "weight.grad after handle.remove()")
+    words = "weight.grad after handle.remove(), which is to free all rows (is a hook left?),"
+    check_close(found["removed"], ones, words)
 
 
 def frozen_row_moves(name: str) -> bool:
