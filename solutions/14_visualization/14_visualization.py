@@ -892,8 +892,9 @@ for threshold in (0.1, 0.6, 0.8, 0.9):
 #
 # Chapter 13 counts a confusion matrix for many classes. With two it depends on the threshold.
 #
-# `pr_and_confusion(scores, labels, threshold)` gets float scores (sample,) and labels (sample,), 0
-# or 1, integers or bools; at least one is 1. It returns `(precision, recall, thresholds, matrix)`:
+# `pr_and_confusion(scores, labels, threshold)` gets float scores (sample,), some of which may be
+# infinite, and labels (sample,), 0 or 1, integers or bools; at least one is 1. It returns
+# `(precision, recall, thresholds, matrix)`:
 #
 # - `thresholds`: the **distinct** scores, ascending;
 # - `precision`, `recall`: for each of them, when `score >= threshold` is called a 1. All three are
@@ -941,6 +942,8 @@ with every_case(at_most=12) as case:
         case, try_pr, "none called, scores in half", scores.half(), labels.roll(-1), 2.0
     )
     visualization.check_pr(case, try_pr, "one sample", scores[:1], labels[:1], 0.5)
+    ends = torch.tensor([1.0, 0.0, 1.0, 0.0, 0.5], device=device).logit()
+    visualization.check_pr(case, try_pr, "infinite scores, twice each", ends, labels, 0.0)
     near = [0.0, 2**-40, 2**-40, 0.125, 0.5]
     scores = 0.25 + torch.tensor(near, dtype=torch.float64, device=device)
     labels = torch.tensor([1, 1, 0, 1, 0], device=device)

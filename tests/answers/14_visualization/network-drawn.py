@@ -316,7 +316,7 @@ def network_drawn(model, x):
         return hook
 
     for name, m in twin.named_modules():
-        if len(m._modules) == 0:
+        if not any(True for _ in m.children()):
             m.register_forward_hook(note(name))
     twin(x.to("meta"))
     return rows
@@ -1205,4 +1205,29 @@ def network_drawn(model, x):
             handle.remove()
         for module, mode in modes.items():
             module.training = mode
+    return rows
+
+
+# %% wrong="a part that is None as a child" breaks="a row for each call of a module that has no children" says=["a part that is None, as in 'plane', is no child: ask children() for them"]
+def network_drawn(model, x):
+    names = {m: n for n, m in model.named_modules()}
+    modes = [(m, m.training) for m in model.modules()]
+    rows, handles = [], []
+
+    def hook(m, inputs, out):
+        macs = out.numel() * m.weight[0].numel() if isinstance(m, (nn.Linear, nn.Conv2d)) else 0
+        rows.append((names[m], tuple(out.shape), sum(p.numel() for p in m.parameters()), macs))
+
+    try:
+        for m in names:
+            if not m._modules:
+                handles.append(m.register_forward_hook(hook))
+        model.eval()
+        with torch.no_grad():
+            model(x)
+    finally:
+        for h in handles:
+            h.remove()
+        for m, mode in modes:
+            m.training = mode
     return rows

@@ -15,6 +15,7 @@
 #
 # - "integers or bools": bools, and logits below 0
 # - "at least one is 1": all of them 1
+# - "some of which may be infinite": infinite scores, twice each
 
 # %% wrong="the stub" says=["None is not (precision, recall, thresholds, matrix): is there an answer yet?"]
 def pr_and_confusion(scores, labels, threshold):
@@ -496,3 +497,22 @@ def pr_and_confusion(scores, labels, threshold):
     cells = [[~labels & ~at, ~labels & at], [labels & ~at, labels & at]]
     matrix = torch.tensor([[int(cell.bool().sum()) for cell in row] for row in cells])
     return hits / said.sum(1), hits / labels.sum(), thresholds, matrix
+
+
+# %% wrong="scores merged by their differences" breaks="the **distinct** scores" says=["infinite scores, twice each: thresholds: thresholds: equal scores are one threshold"]
+def pr_and_confusion(scores, labels, threshold):
+    truth = labels.bool()
+    ordered, order = scores.sort(descending=True, stable=True)
+    last = torch.cat([ordered.diff() != 0, torch.ones(1, dtype=torch.bool, device=scores.device)])
+    ends = last.nonzero().flatten()
+    tps = truth[order].long().cumsum(0)[ends].float()
+    precision = tps / (ends + 1)
+    recall = tps / truth.sum()
+    said = scores >= threshold
+    matrix = torch.stack(
+        [
+            torch.stack([(~truth & ~said).sum(), (~truth & said).sum()]),
+            torch.stack([(truth & ~said).sum(), (truth & said).sum()]),
+        ]
+    )
+    return precision.flip(0), recall.flip(0), ordered[ends].flip(0), matrix

@@ -656,3 +656,19 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
         optimizer.step()
         scheduler.step()
         step += 1
+
+
+# %% wrong="gradients of zeros in place of None" breaks="the same weights come out" says=["what takes no part has None as its gradient: one of zeros lets decay move it"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad(set_to_none=False)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        writer.add_scalar("train/loss", loss.item(), step)
+        writer.add_scalar("train/accuracy", (logits.argmax(1) == y).float().mean().item(), step)
+        writer.add_scalar("train/rate", float(optimizer.param_groups[0]["lr"]), step)
+        writer.add_scalar("train/gradient_norm", nn.utils.get_total_norm(grads).item(), step)
+        optimizer.step()
+        scheduler.step()

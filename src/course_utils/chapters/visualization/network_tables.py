@@ -56,6 +56,7 @@ class Parts(nn.Module):
         super().__init__()
         self.scale, self.idle = nn.Parameter(torch.ones(1)), nn.Linear(3, 3)
         self.line, self.plane = nn.Conv1d(2, 3, 3), Window(3, 4, 1)
+        self.plane.register_module("next", None)  # no child
         self.one = nn.Sequential(nn.Dropout(0.5))
         self.other = nn.Sequential(self.one[0])
         self.way = nn.Sequential()  # it hands on what it gets
@@ -271,6 +272,8 @@ def check_table(case, attempt, kind: str) -> None:
             if len(names) > len(truth) or (kind == PARTS and "" in names)
             else "an empty Sequential has no children: it is called, and has a row"
             if kind == PARTS and names == [row[0] for row in truth[:-1]]
+            else "a part that is None, as in 'plane', is no child: ask children() for them"
+            if kind == PARTS and names == [row[0] for row in truth if row[0] != "plane"]
             else "the names of named_modules(), not those of classes"
             if any(str(name)[:1].isupper() for name in names)
             else "a module with two names is in named_modules() once, under the first"
