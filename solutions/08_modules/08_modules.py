@@ -1590,7 +1590,7 @@ with every_case() as case:
     with case("images as a transposed view, which need a gradient"):
         turned = images.transpose(2, 3).detach().requires_grad_()
         trials.check_twin(try_functional_twin, ConvNet, turned, 3)
-    with case("images with a black square: equal maxima, and sums that are 0"):
+    with case("a black square: one of equal maxima gets all of the gradient, a ReLU of 0 none"):
         square = images.clone()
         square[:, :, 8:20, 8:20] = 0
         trials.check_twin(try_functional_twin, ConvNet, square.requires_grad_(), 8)

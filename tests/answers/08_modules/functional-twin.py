@@ -690,7 +690,7 @@ def ensemble(models, x):
     return vmap(call, in_dims=(0, 0, None))(parameters, buffers, x)
 
 
-# %% wrong="pools by amax, which shares the gradient among equal numbers" breaks="equal gradients by each tensor" says=["images with a black square: equal maxima", "the gradient by x differs"]
+# %% wrong="pools by amax, which shares the gradient among equal numbers" breaks="equal gradients by each tensor" says=["one of equal maxima gets all of the gradient", "the gradient by x differs"]
 def functional_twin(parameters, x):
     for name in ("conv1", "conv2"):
         x = F.conv2d(x, parameters[f"{name}.weight"], parameters[f"{name}.bias"]).relu()
@@ -721,7 +721,7 @@ def ensemble(models, x):
     return torch.func.vmap(one)(parameters, buffers)
 
 
-# %% wrong="a maximum with 0, which lets half of a gradient through at 0" breaks="equal gradients by each tensor" says=["sums that are 0", "the gradient by conv1.bias differs"]
+# %% wrong="a maximum with 0, which lets half of a gradient through at 0" breaks="equal gradients by each tensor" says=["a ReLU of 0 none", "the gradient by conv1.bias differs"]
 from torch.func import functional_call, stack_module_state, vmap
 
 
