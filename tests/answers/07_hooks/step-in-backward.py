@@ -673,3 +673,18 @@ def step_in_backward(parameters: list[nn.Parameter], lr: float, momentum: float)
         p.grad = None
 
     return [p.register_post_accumulate_grad_hook(hook) for p in parameters if p.requires_grad]
+
+
+# %% wrong="a list's index compares by ==" breaks="is a whole step of SGD with momentum" says=["`==` met two parameters, as in a list's index"]
+def step_in_backward(parameters, lr, momentum):
+    trained = [p for p in parameters if p.requires_grad]
+    velocities = [torch.zeros_like(p) for p in trained]
+
+    @torch.no_grad()
+    def hook(p):
+        i = trained.index(p)
+        velocities[i].mul_(momentum).add_(p.grad)
+        p -= lr * velocities[i]
+        p.grad = None
+
+    return [p.register_post_accumulate_grad_hook(hook) for p in trained]

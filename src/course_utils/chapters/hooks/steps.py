@@ -60,6 +60,7 @@ def run_steps(
             if "size of tensor" not in str(error):
                 raise
             late = "a loop's variable is looked up when the hook runs: by then it is the last one"
+            late += "; or `==` met two parameters, as in a list's index: say `is`, or use a dict"
             raise AssertionError(f"{error}: {late}") from None
         weights.append([parameter.detach().clone() for parameter in parameters])
         left.append(count())
