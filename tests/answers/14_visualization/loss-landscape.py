@@ -890,3 +890,22 @@ def loss_landscape(model, direction, alphas, x, y):
         for p, s in zip(parameters, start, strict=True):
             p.data.copy_(s)
     return losses
+
+
+# %% wrong="pairs direction with the state_dict" says=["a frozen parameter has its place in direction, too, and a buffer has none"]
+def loss_landscape(model, direction, alphas, x, y):
+    state = {name: value.detach().clone() for name, value in model.state_dict().items()}
+    moves = {}
+    for (name, p), d in zip(state.items(), direction):
+        if p.dim() < 2:
+            continue
+        n = d.flatten(1).norm(dim=1)
+        ratio = p.flatten(1).norm(dim=1) / torch.where(n == 0, 1.0, n)
+        moves[name] = d * ratio.view(-1, *[1] * (d.dim() - 1))
+    losses = []
+    with torch.no_grad():
+        for alpha in alphas:
+            moved = {n: w + alpha * moves[n] if n in moves else w for n, w in state.items()}
+            out = torch.func.functional_call(model, moved, (x,))
+            losses.append(F.cross_entropy(out, y).item())
+    return losses

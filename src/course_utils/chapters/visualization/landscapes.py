@@ -370,7 +370,7 @@ def check_slice(case, attempt, kind, alphas):
             return attempt(*arguments)
         except Exception as error:
             unfit = any(word in str(error) for word in ("size", "shape", "zip()", "imension"))
-            why = "; a frozen parameter has its place in direction, too"
+            why = "; a frozen parameter has its place in direction, too, and a buffer has none"
             why *= unfit and kind == NORMED
             raise type(error)(f"{error}{why}") from None
 
