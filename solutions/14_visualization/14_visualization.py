@@ -111,9 +111,10 @@ print("bytes at once:    ", (bright * 255).to(torch.int16).to(torch.uint8).tolis
 #
 # `show_batch` gets `images` (batch, 3, height, width), normalised by `mean` and `std` (3,), and a
 # list of `labels`, indices into `names`. It returns a new figure with one axes for each image, in
-# order, its title the label's name (empty corners of a grid don't count). The frame is written. What is missing is one line: make
-# `picture` the image as it was before it was normalised, (height, width, 3). What is beyond 0 or 1
-# is shown as 0 or 1. Images may need a gradient or be on a GPU, and are not to be changed.
+# order, its title the label's name (empty corners of a grid don't count). The frame is written.
+# What is missing is one line: make `picture` the image as it was before it was normalised,
+# (height, width, 3). What is beyond 0 or 1 is shown as 0 or 1. Images may need a gradient or be
+# on a GPU, and are not to be changed.
 #
 # Example: with mean 0.5 and std 0.25 in every channel, a value of 1 is shown as 0.75, and one of 4
 # as 1.
