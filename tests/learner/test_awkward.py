@@ -3,6 +3,7 @@
 import copy
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from torch import nn
 
 import course_utils
 from course_utils import awkward_model, awkward_tensors, called_twice, forbid_side_effects
-from course_utils.learner.awkward import elsewhere_is_another_disk, other_hashes
+from course_utils.learner.awkward import default_dtype, elsewhere_is_another_disk, other_hashes
 
 
 def test_the_model_is_in_the_state_that_it_promises():
@@ -139,3 +140,12 @@ def test_a_rename_from_another_folder_fails_as_from_another_disk(tmp_path):
         inside.replace(path)
     assert path.exists()
     assert os.replace is kept
+
+
+@pytest.mark.parametrize("ends", [lambda: None, lambda: 1 / 0])
+def test_another_default_dtype_ends_with_the_block(ends):
+    before = torch.get_default_dtype()
+    with suppress(ZeroDivisionError), default_dtype(torch.float64):
+        assert torch.ones(1).dtype == torch.float64
+        ends()
+    assert torch.get_default_dtype() == before

@@ -9,7 +9,8 @@ from __future__ import annotations
 import builtins
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,17 @@ def awkward_tensors(columns: int = 5, dtype: torch.dtype = torch.float32) -> dic
         "in float64": x[:4, :columns].double() / 3,
         "in half": x[:4, :columns].half(),
     }
+
+
+@contextmanager
+def default_dtype(dtype: torch.dtype) -> Generator[None]:
+    """Make ``dtype`` PyTorch's default in the block; afterwards it is what it was before."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 class other_hashes:

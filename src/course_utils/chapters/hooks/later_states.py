@@ -13,6 +13,7 @@ from torch.utils._pytree import tree_leaves
 import course_utils
 from course_utils.chapters.hooks.counting import hooks_on
 from course_utils.chapters.hooks.weight_norm import layer_of
+from course_utils.learner.awkward import default_dtype
 from course_utils.learner.other_states import check_states
 
 # Saved tensors
@@ -46,12 +47,9 @@ class _Tagged(nn.Parameter):
 
 
 def _other_default(keep: Callable, back: Callable) -> None:
-    x, before = torch.tensor([0.1], device=course_utils.device), torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    try:
+    x = torch.tensor([0.1], device=course_utils.device)
+    with default_dtype(torch.float64):
         _back(keep, back, x, True, "a float32 tensor, where the default dtype is float64,")
-    finally:
-        torch.set_default_dtype(before)
 
 
 def _empty(keep: Callable, back: Callable) -> None:

@@ -10,6 +10,7 @@ import torch
 
 from course_utils import count_operators, every_case
 from course_utils.chapters.internals.scenarios import given, refused
+from course_utils.learner.awkward import default_dtype
 from course_utils.learner.tracebacks import ends_in_notebook
 
 DTYPES = (
@@ -68,9 +69,8 @@ ASKS = "the answer asks PyTorch for the dtype: find it by the rules"
 
 def run_promotion(answer: Callable, default: torch.dtype) -> dict[tuple[str, str], str]:
     """What the answer says for every pair of operands, under a default dtype."""
-    names, before, found = operands(), torch.get_default_dtype(), {}
-    torch.set_default_dtype(default)
-    try:
+    names, found = operands(), {}
+    with default_dtype(default):
         with (
             refused(torch, "result_type", ASKS),
             refused(torch, "promote_types", ASKS),
@@ -87,8 +87,6 @@ def run_promotion(answer: Callable, default: torch.dtype) -> dict[tuple[str, str
                     assert not counts, words
         left = torch.get_default_dtype()
         assert left == default, "the default dtype was changed: leave it as it is"
-    finally:
-        torch.set_default_dtype(before)
     return found
 
 
@@ -132,16 +130,13 @@ def check_promotion(outcome: tuple[str, Any], default: torch.dtype) -> None:
     kind, found = outcome
     assert kind != "refused", found
     assert kind == "gave", f"the call raised {found}"
-    names, before = operands(), torch.get_default_dtype()
-    torch.set_default_dtype(default)
-    try:
+    names = operands()
+    with default_dtype(default):
         right = {
             (one, other): str(torch.result_type(x, y))
             for one, x in names.items()
             for other, y in names.items()
         }
-    finally:
-        torch.set_default_dtype(before)
     wrong = [pair for pair in right if found.get(pair) != right[pair]]
     told: dict[str, tuple[str, str]] = {}
     for pair in wrong:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from course_utils.learner.awkward import default_dtype
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close, check_equal
 
@@ -54,12 +55,8 @@ def _slips(x):
 
 
 def dtype_under_float64(answer, image):
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    try:
+    with default_dtype(torch.float64):
         return getattr(answer(image), "dtype", None)
-    finally:
-        torch.set_default_dtype(before)
 
 
 def check_by_hand(library, still=True):

@@ -158,7 +158,7 @@ def check_shares(shares: dict, outputs: dict, last: str, in_place: bool) -> None
         inner = "the model itself is a ReLU: named_modules() has it, by the name ''"
     check_equal(sorted(shares), sorted(outputs), "the names of the ReLUs", inner or late)
     for name, out in outputs.items():
-        dead = (out == 0).transpose(0, 1).flatten(1).all(1).float().mean()
+        dead = by_unit(out == 0).all(1).float().mean()
         slips = {
             "a unit that puts out the same number everywhere lives, unless that is 0": (
                 by_unit(out).amax(1) == by_unit(out).amin(1)
