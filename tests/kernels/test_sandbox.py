@@ -295,7 +295,9 @@ def test_a_snapshot_that_waits_outlives_the_kernel_that_takes_too_much():
                 await run_code(
                     client,
                     "import mmap, os, time\n"
-                    "x = mmap.mmap(-1, 300 * 2**20); x.write(b'x' * len(x))\n"
+                    # Piece by piece: what is written lies beside it for a moment.
+                    "x = mmap.mmap(-1, 300 * 2**20)\n"
+                    "for _ in range(30): x.write(b'x' * (10 * 2**20))\n"
                     "if os.fork() == 0:\n"
                     "    os.setsid()\n"
                     "    os.write(9, os.read(9, 100).upper()); os._exit(0)",
