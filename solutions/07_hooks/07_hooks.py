@@ -1839,17 +1839,17 @@ weight, x = (torch.randn(3, 4, generator=generator).to(device) for _ in range(2)
 kernels = torch.randn(2, 3, 2, 3, generator=generator).to(device)
 images = torch.randn(2, 3, 4, 5, generator=generator).to(device)
 check_case = check_weight_norm
-with every_case() as this_case:
+with every_case() as case:
     for by_hook, way in ((True, "weight_norm"), (False, "WeightNorm")):
-        with this_case(f"{way}, a Linear"):
+        with case(f"{way}, a Linear"):
             check_case(try_weight_norm, weight, x, by_hook)
-        with this_case(f"{way}, a Conv2d in torch.float64"):
+        with case(f"{way}, a Conv2d in torch.float64"):
             check_case(try_weight_norm, kernels.double(), images.double(), by_hook)
-        with this_case(f"{way}, a Linear with one output"):
+        with case(f"{way}, a Linear with one output"):
             check_case(try_weight_norm, weight[:1], x, by_hook)
-        with this_case(f"{way}, a Conv2d with one output, its kernel transposed"):
+        with case(f"{way}, a Conv2d with one output, its kernel transposed"):
             check_case(try_weight_norm, kernels.mT[:1], images.mT, by_hook)
-    check_all_states(this_case, try_in_state, "weight norm")
+    check_all_states(case, try_in_state, "weight norm")
 ### BEGIN HIDDEN TESTS
 for by_hook in (True, False):
     check_case(try_weight_norm, kernels.mT[1:], images.mT, by_hook)

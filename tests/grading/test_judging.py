@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import inspect
+import linecache
 import os
 import socket
 import subprocess
@@ -60,6 +61,20 @@ def fail(kind, *words):
 
 class Refusal(ValueError):
     pass
+
+
+class Hiding:
+    """Its attribute says what it was made of."""
+
+    def __init__(self, x):
+        self.x = x
+
+    @property
+    def size(self):
+        raise Refusal(f"LEAKED {self.x}")
+
+
+OWN_LINE = "def f(x):\n    raise ValueError('expected ' + 'LEAKED')  # LEAKED, my line\n"
 
 
 def resize(x):
@@ -668,6 +683,16 @@ with every_case() as case:
 ### END HIDDEN TESTS
 """
 Secret = type("LEAKED_1_2_3", (), {})
+
+
+def own_line():
+    """A function of an answer's, whose line is known."""
+    linecache.cache["<answer>"] = len(OWN_LINE), None, OWN_LINE.splitlines(True), "<answer>"
+    space = {}
+    exec(compile(OWN_LINE, "<answer>", "exec"), space)
+    return space["f"]
+
+
 CHOICES = {
     "a shape": (lambda x: torch.ones(2, 0, 987), "has shape (2, 0, 987)"),
     "another shape": (lambda x: torch.ones(2, 3), "has shape (2, 3)"),
@@ -679,12 +704,16 @@ CHOICES = {
     "a text's beginning": (lambda x: "LEAKED and more" + 90 * "!", "LEAKED and mo"),
     "one of its lines": (lambda x: "first\nLEAKED, the last", "LEAKED, the last"),
     "an error": (lambda x: fail(Refusal, f"LEAKED {x}"), "LEAKED 1"),
+    "an attribute's error": (Hiding, "LEAKED 1"),
+    "the line of an error": (own_line(), "LEAKED, my line"),
 }
 
 
 def say(answer):
     if isinstance(answer, torch.Tensor):
         return f"it has shape {tuple(answer.shape)}"
+    if isinstance(answer, StandIn) and type(answer).__name__ == "Hiding":
+        return f"its size is {answer.size}"
     if isinstance(answer, StandIn):
         return f"it is of type {type(answer).__name__}"
     if isinstance(answer, list):

@@ -266,12 +266,29 @@ def test_in_a_kernel_a_check_leaves_the_answers_names_alone():
 def test_a_name_that_a_check_bound_is_the_learners_once_a_cell_binds_it(notebook, monkeypatch):
     monkeypatch.setattr(Shell, "user_ns", {})
     names = Shell.user_ns
+
     check = "x = 1\npassed('', 1)"
     around("x-check", check, lambda: names.update(x=1))
     assert names == {"x": 1}
     around("mine", "x = 2", lambda: names.update(x=2))
     around("x-check", check, lambda: names.update(x=1))
     assert names == {"x": 2}
+
+
+def test_in_a_kernel_an_answer_finds_its_own_helper_while_a_check_has_that_name():
+    answer = "def case(x): return x + 1\ndef answer(): return case(1)"
+    check = "for case in (answer(), answer()): print(case)\n" + CHECK_CELL
+    _, _, said, after = run_warm(SETUP_CELL, answer, check, "print(case(3), '_of' in dir())")
+    assert said.startswith("2\n2\n")
+    assert said.endswith("right, 1 point\n")
+    assert after == "4 False\n"
+
+
+def test_in_a_kernel_a_check_that_evaluates_a_text_finds_its_own_names_there():
+    example, check = "a = 1", "a = 2\nprint(eval('a + 1'))\n" + CHECK_CELL
+    _, _, said, after = run_warm(SETUP_CELL, example + "\n" + RIGHT_CELL, check, "print(a)")
+    assert said.startswith("3\n")
+    assert after == "1\n"
 
 
 def test_in_a_kernel_a_first_figure_is_not_told():

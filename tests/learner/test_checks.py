@@ -1,11 +1,13 @@
 """The checkers: right input passes, wrong input is refused with the words that help."""
 
 import copy
+import linecache
 
 import numpy as np
 import pytest
 import torch
 
+from course_utils.learner import tracebacks
 from course_utils.learner.cases import every_case
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import (
@@ -498,6 +500,19 @@ def test_every_case_lists_all_failures_and_goes_on_behind_an_error():
         "  an error: raised KeyError: 'gone'"
     )
     assert ran == ["fine"]
+
+
+def test_every_case_shows_the_answers_line_that_raised(monkeypatch):
+    source = "def f(x):\n    return g(\n        x)\ndef g(x):\n    return x['" + 90 * "a" + "']\n"
+    monkeypatch.setitem(linecache.cache, "<f>", (1, None, source.splitlines(True), "<f>"))
+    names = {}
+    exec(compile(source, "<f>", "exec"), names)
+    cases = {"one": lambda: names["f"]({}), "its own": lambda: {}[1]}
+    plain = f"2 of 2 cases fail:\n  one: raised KeyError: '{90 * 'a'}'"
+    assert refusal(run_cases, cases) == f"{plain}\n  its own: raised KeyError: 1"
+    monkeypatch.setattr(tracebacks.ANSWER, "file", "<f>")
+    line = f"(your line: return x['{69 * 'a'}…)"
+    assert refusal(run_cases, cases) == f"{plain} {line}\n  its own: raised KeyError: 1"
 
 
 def test_every_case_is_silent_when_all_is_well():

@@ -15,6 +15,8 @@ the judge cannot tell this wrong answer: it hands over tensors of its own with e
 
 from __future__ import annotations
 
+import ast
+import linecache
 import os
 import random
 import sys
@@ -33,6 +35,7 @@ from course_utils.authoring.source import read_source
 from course_utils.cells import marks_of as grader_of
 from course_utils.kernels import template, template_process
 from course_utils.learner import as_it_was
+from course_utils.learner.own_names import respelt, spelt_otherwise
 from course_utils.project import Chapter, all_chapters, pick_chapters
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -248,11 +251,12 @@ def run_answer(chapter: Chapter, answer: Answer) -> dict[str, BaseException | No
                 broken = error
         elif name in checks:
             aside = as_it_was.put_aside(as_it_was.stored_names(cell.source), namespace)
+            taken = frozenset(aside if as_it_was.may_be_respelt(cell.source) else ())
             try:
                 if broken is not None:
                     raise broken
                 as_it_was.begin(cell.source, f"<{answer.name}>")
-                run_cell(cell.source, name, namespace)
+                run_cell(cell.source, name, namespace, taken)
                 verdicts[name] = None
             except Exception as error:
                 verdicts[name] = error
@@ -287,16 +291,20 @@ def verdicts_of(chapter: Chapter, answer: Answer) -> dict[str, BaseException | N
     return verdicts
 
 
-def run_cell(source: str, name: str, namespace: dict) -> None:
-    """Execute a cell's text; a traceback calls it ``<name>``."""
-    exec(_compiled(source, f"<{name}>"), namespace)
+def run_cell(source: str, name: str, namespace: dict, taken: frozenset[str] = frozenset()) -> None:
+    """Execute a cell's text, in a traceback ``<name>``; names ``taken`` stay as they are."""
+    namespace.update(spelt_otherwise(namespace, taken))
+    exec(_compiled(source, f"<{name}>", taken), namespace)
 
 
 @lru_cache(maxsize=200)
-def _compiled(source: str, name: str) -> CodeType:
+def _compiled(source: str, name: str, taken: frozenset[str]) -> CodeType:
     # A chapter's locked cells are run before every answer. Not with this file's own future: a
     # learner's annotations are looked up.
-    return compile(source, name, "exec", dont_inherit=True)
+    # As IPython does: a traceback shows the lines.
+    linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
+    tree = compile(source, name, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    return compile(respelt(tree, taken), name, "exec", dont_inherit=True)
 
 
 def chapters() -> list[Chapter]:

@@ -152,7 +152,7 @@ def answered_by(notebook, chapter, trials, skipped=()):
             ours.close()
             torch.set_num_threads(1)
             namespace = notebook()
-            Answering(theirs, namespace, __file__).serve(list(namespace))
+            Answering(theirs, namespace, "<answer>").serve(list(namespace))
         os._exit(0)
     theirs.close()
     answers = Snapshot(ours)

@@ -2,11 +2,12 @@
 
 A check begins and ends with a look at what the whole process shares (:mod:`settings`) and at the
 attributes of torch, its layers and functions. So a right answer passes after any wrong one. A check
-in turn leaves an answer's names alone: its own ``step`` is no learner's ``step``.
+in turn leaves an answer's names alone (:mod:`own_names`): its ``step`` is no learner's ``step``.
 """
 
 from __future__ import annotations
 
+import ast
 import dis
 import random
 import re
@@ -27,8 +28,9 @@ from course_utils import exercises
 from course_utils.cells import exercise_of
 from course_utils.learner import time_limits
 from course_utils.learner.changes import same_values
+from course_utils.learner.own_names import respelt, spelt_otherwise
 from course_utils.learner.settings import SETTINGS
-from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.tracebacks import ANSWER, ends_in_notebook
 
 LEFT = "your answer leaves something behind: {}"
 NOT_HERE = object()
@@ -229,6 +231,7 @@ class Watch:
         files: by an exercise's grade id, what its answer's code has for a file name.
         of_checks: the names in the notebook that were last bound by a check.
         put_aside: what the names that a check binds were before it ran, by name.
+        respelt: those of them that the check spells otherwise.
     """
 
     def __init__(self) -> None:
@@ -238,6 +241,7 @@ class Watch:
         self.files: dict[str, str] = {}
         self.of_checks: set[str] = set()
         self.put_aside: dict[str, Any] = {}
+        self.respelt: set[str] = set()
 
 
 WATCH = Watch()
@@ -262,6 +266,7 @@ def begin(source: str, file: str = "") -> list[str]:
     told = [] if WATCH.home is None else WATCH.home.put_back()
     WATCH.before = State()
     WATCH.seeds = Seeds("" if may_seed(source) else file)
+    ANSWER.file = file
     return told
 
 
@@ -273,6 +278,7 @@ def may_seed(check: str) -> bool:
 
 def end() -> list[str]:
     """When a check has run: put back what was changed since :func:`begin`; words for each."""
+    ANSWER.file = ""
     before, seeds, WATCH.before, WATCH.seeds = WATCH.before, WATCH.seeds, None, None
     if before is None or seeds is None:
         return []
@@ -311,6 +317,18 @@ def put_aside(binds: set[str], names: dict[str, Any]) -> dict[str, Any]:
     return {name: names[name] for name in binds & names.keys()}
 
 
+def may_be_respelt(check: str) -> bool:
+    """Whether a check's names may be spelt otherwise: where it evaluates no text that has them."""
+    return "eval(" not in check.replace(".eval(", "")
+
+
+class OwnNames(ast.NodeTransformer):
+    """IPython shows it each cell's tree before that is compiled."""
+
+    def visit_Module(self, node: ast.Module) -> ast.Module:
+        return respelt(node, WATCH.respelt)
+
+
 # In a notebook: IPython calls these around each cell. A cell's id is its grade id, where the
 # front end tells it.
 
@@ -329,8 +347,11 @@ def before_a_cell(info: Any) -> None:
     if not IS_A_CHECK.search(source):
         WATCH.of_checks -= binds
     else:
-        WATCH.put_aside = put_aside(binds - WATCH.of_checks, _notebook().user_ns)
+        names = _notebook().user_ns
+        WATCH.put_aside = put_aside(binds - WATCH.of_checks, names)
         WATCH.of_checks |= binds - WATCH.put_aside.keys()
+        WATCH.respelt = set(WATCH.put_aside) if may_be_respelt(source) else set()
+        names.update(spelt_otherwise(names, WATCH.respelt))
         exercise = exercise_of(info.cell_id or "")
         for words in begin(source, WATCH.files.get(exercise, "")):
             print(f"put back before this check: {words}")
@@ -341,8 +362,11 @@ def after_a_cell(result: Any) -> None:
     """Take the first cell, the set-up, for what is right; after a check put back what is left."""
     time_limits.stop()
     remember()
-    _notebook().user_ns.update(WATCH.put_aside)
-    WATCH.put_aside = {}
+    names = _notebook().user_ns
+    names.update(WATCH.put_aside)
+    for name in spelt_otherwise(names, WATCH.respelt):
+        del names[name]
+    WATCH.put_aside, WATCH.respelt = {}, set()
     info = result.info
     if info is not None and info.cell_id:
         compiler = _notebook().compile
@@ -355,3 +379,4 @@ def watch_notebook(shell: Any) -> None:
     """Have this kernel's checks begin and end with a look at the process."""
     shell.events.register("pre_run_cell", before_a_cell)
     shell.events.register("post_run_cell", after_a_cell)
+    shell.ast_transformers.append(OwnNames())

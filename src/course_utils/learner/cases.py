@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.tracebacks import ends_in_notebook, what_was_raised
 
 # With these words a checker asks who has not answered.
 BLANK = "is there an answer yet"
@@ -48,7 +48,7 @@ class every_case:
         except AssertionError as error:
             self.failures.append((name, str(error) or "this does not hold"))
         except Exception as error:
-            self.failures.append((name, f"raised {type(error).__name__}: {error}"))
+            self.failures.append((name, what_was_raised(error)))
 
     @ends_in_notebook
     def __exit__(self, kind, error, traceback) -> None:

@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from course_utils.learner.changes import ASKED, CHANGED, layout_of, same_values
 from course_utils.learner.checks import TOLERANCES
-from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.tracebacks import ends_in_notebook, what_was_raised
 
 # What a state is called, and what an answer may have done that goes wrong in it.
 STATES = {
@@ -98,7 +98,7 @@ def check_states(
                 result = function(*given)
                 switched = torch.is_grad_enabled() != recording
         except Exception as error:
-            words = f"{what} {where} raised {type(error).__name__}: {error}"
+            words = f"{what} {where} {what_was_raised(error)}"
             raise AssertionError(f"{words} ({because})") from error
         wrong = "changes the caller's grad mode" if switched else ""
         wrong = wrong or _changed(name, given, before, layouts) or _difference(result, kept)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from functools import partial, wraps
-from types import FrameType, TracebackType
+from types import FrameType, SimpleNamespace, TracebackType
+
+# Of the answer that is being checked: what its code has for a file name; empty where none is known.
+ANSWER = SimpleNamespace(file="")
+LONGEST_LINE = 80  # what is shown of it, in characters
 
 
 def ends_in_notebook(checker: Callable) -> Callable:
@@ -48,3 +53,26 @@ def _render(error: BaseException) -> list[str]:
     for entry in reversed(entries):
         shown = TracebackType(shown, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return get_ipython().InteractiveTB.structured_traceback(type(error), error, shown)
+
+
+def lines_in(error: BaseException, file: str) -> list[tuple[int, str]]:
+    """Number and text of a file's lines that an exception passed, outermost first."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return [(one.lineno or 0, in_one(one.line or "")) for one in frames if one.filename == file]
+
+
+def in_one(line: str) -> str:
+    """A line without indentation or line feeds, a space where several are."""
+    return " ".join(line.split())
+
+
+def what_was_raised(error: BaseException) -> str:
+    """An exception that an answer raised in words, and the answer's line where it did."""
+    words = f"raised {type(error).__name__}: {error}"
+    # A judge is told the lines; here they stand in the traceback.
+    lines = getattr(error, "of_the_answer", None) or lines_in(error, ANSWER.file)
+    line = lines[-1][1] if lines else ""
+    if not line:
+        return words
+    shown = line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 1] + "…"
+    return f"{words} (your line: {shown})"

@@ -54,6 +54,7 @@ from course_utils.grading.verdict.messages import (
 )
 from course_utils.learner import as_it_was, operators
 from course_utils.learner.changes import ASKED, ITEMS
+from course_utils.learner.tracebacks import ANSWER, lines_in
 
 LONGEST_TEXT = 2000
 # What these change may last until another of them is called.
@@ -172,6 +173,7 @@ class Answering:
 
     def serve(self, names: list[str]) -> None:
         """Tell the values of names, then answer until the judge hangs up."""
+        ANSWER.file = self.file  # a locked function may say, too, what an answer raised
         encoder = encoding.Encoder(Known(), self._handle)
         with _disable_current_modes():
             values = named_values(self.namespace, names, encoder)
@@ -239,7 +241,7 @@ class Answering:
             with _disable_current_modes():
                 result = encoder.encode(result)
         except BaseException as error:
-            result, failure = None, describe(error)
+            result, failure = None, self.described(error)
         with _disable_current_modes():
             if request.attribute not in LASTING:
                 if torch.is_grad_enabled() != request.grad:
@@ -255,7 +257,7 @@ class Answering:
                     wrong.append(ITEMS)
                 if wrong:
                     also = [f"it also raised {failure['message']}"] if failure else []
-                    result, failure = None, describe(AssertionError("; ".join(wrong + also)))
+                    result, failure = None, self.described(AssertionError("; ".join(wrong + also)))
             contents_now = [memory.storage_bytes(storage) for storage in storages.known[:given]]
             contents = [
                 [number, encoder.add_blob(content)]
@@ -312,7 +314,13 @@ class Answering:
             with _disable_current_modes():
                 return Value(encoder.encode(value), None), encoder.blobs
         except BaseException as error:
-            return Value(None, describe(error)), []
+            return Value(None, self.described(error)), []
+
+    def described(self, error: BaseException) -> dict[str, Any]:
+        """An exception in plain values: its classes' names, its words, the answer's lines."""
+        classes = [[kind.__module__, kind.__qualname__] for kind in type(error).__mro__]
+        lines = [[number, line[:200]] for number, line in lines_in(error, self.file)]
+        return messages.raised(classes, _text(str, error), lines[-3:])
 
     def _handle(self, value: Any) -> list:
         """What travels instead of a value that cannot: its number here and how it looks."""
@@ -333,16 +341,6 @@ class Answering:
         if kind == "import":
             return encoding.import_name(*rest)
         raise wire.WireError(f"unknown: {kind!r}")
-
-
-def describe(error: BaseException) -> dict[str, Any]:
-    """An exception in plain values: the names of its classes, its words, where it was raised."""
-    lines = []
-    for frame in traceback.extract_tb(error.__traceback__):
-        if "ipykernel" in frame.filename or frame.filename.startswith("<ipython-input"):
-            lines.append([frame.lineno or 0, (frame.line or "")[:200]])
-    classes = [[kind.__module__, kind.__qualname__] for kind in type(error).__mro__]
-    return messages.raised(classes, _text(str, error), lines[-3:])
 
 
 def _text(form: Any, value: Any) -> str:

@@ -210,6 +210,6 @@ def raised(classes: list[list[str]], message: str, lines: list[list]) -> dict[st
     Args:
         classes: module and name of each class that it derives from.
         message: its words.
-        lines: number and text of the notebook lines that it passed, outermost first.
+        lines: number and text of the answer's lines that it passed, outermost first.
     """
     return {"classes": classes, "message": message, "lines": lines}

@@ -246,7 +246,7 @@ class Snapshot:
                 mode.before(name)
                 mode.after(name, made)
         if reply.error is not None:
-            self.chosen.add(str(error := raised(reply.error)))
+            error = self._raised(reply.error)
             raise AssertionError(f"{unasked}; it also raised {error}") if unasked else error
         self.chosen |= chosen_by(result, StandIn)
         if modes:
@@ -286,6 +286,13 @@ class Snapshot:
         known.results.update(range(before, len(known.storages.known)))
         return result
 
+    def _raised(self, told: Any) -> Exception:
+        """An exception of the answer's: its words and lines are of the answer's choice."""
+        error = raised(told)
+        lines = error.of_the_answer  # ty: ignore[missing-attribute]  raised gives it
+        self.chosen |= {str(error), *(line for _, line in lines)}
+        return error
+
     def attribute(self, number: int, name: str) -> Any:
         """An attribute of an object of the learner's."""
         self.asked = True
@@ -294,7 +301,7 @@ class Snapshot:
             decoder = encoding.Decoder(blobs, Known(), self._stand_in)
             with readable():
                 reply = Value.read(message)
-                error = raised(reply.error) if reply.error is not None else None
+                error = self._raised(reply.error) if reply.error is not None else None
                 value = decoder.decode(reply.result) if error is None else None
         if error is not None:
             raise error

@@ -10,6 +10,7 @@ from itertools import takewhile
 from typing import Any
 
 from course_utils.cells import HIDDEN_TESTS
+from course_utils.learner.tracebacks import in_one
 
 LONGEST_WORDS = 10_000
 # So many characters of a text are known again where a message cuts it off.
@@ -49,7 +50,7 @@ def raised(error: Any) -> Exception:
     except TypeError:  # UnicodeDecodeError and its like take more than a message.
         exception = RuntimeError(f"{found.__name__}: {words}")
     exception.of_the_answer = [  # ty: ignore[invalid-assignment]  read by explain
-        (number, line)
+        (number, in_one(line))
         for number, line in (pair for pair in lines if isinstance(pair, list) and len(pair) == 2)
         if type(number) is int and 0 < number < MOST_LINES and isinstance(line, str)
     ]
