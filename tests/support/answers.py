@@ -90,7 +90,7 @@ class Answer:
     right: bool
     says: tuple[str, ...]
     source: str
-    judge_passes: bool = False
+    judge: str = ""
 
 
 @cache
@@ -147,14 +147,14 @@ def read_answers(chapter: Chapter) -> tuple[Answer, ...]:
                 # Of a text every letter would be looked for, and found.
                 or not isinstance(says, list)
                 or not all(isinstance(words, str) and words.strip() for words in says)
-                or judge not in ("", "passes" if wrong else "")
+                or judge not in (("", "passes", "differs") if wrong else ("",))
             ):
                 raise ValueError(
                     f'{path}: each cell needs right="…", or wrong="…" and says=["…"]: '
                     f"{cell.source[:60]!r}"
                 )
             known = chapter.name, path.stem, right or wrong, bool(right), tuple(says), cell.source
-            answers.append(Answer(*known, judge_passes=bool(judge)))
+            answers.append(Answer(*known, judge=judge))
     return tuple(answers)
 
 

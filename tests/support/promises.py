@@ -81,9 +81,9 @@ def differences(chapter, answer: Answer) -> list[str]:
     plain = verdicts_of(chapter, answer)
     assert plain.keys() == judged.keys()
     said = [words(error) or "" for error in [*judged.values(), *plain.values()]]
-    if any(CHANGED in text or LEFT in text for text in said):
+    if answer.judge or any(CHANGED in text or LEFT in text for text in said):
         # In a notebook a changed argument stays changed, and later cases may fail for that; the
-        # judge hands over its own to each. The answer has to be refused in both.
+        # judge hands over its own to each, at other addresses. The answer is refused in both.
         refused = any(plain.values()) and any(judged.values())
         return [] if refused else [f"the notebook: {plain}, the judge: {judged}"]
     return [

@@ -434,7 +434,7 @@ def bring_back(kept):
     return kept[0].to(kept[1])
 
 
-# %% wrong="keeps one for each address" says=["had other numbers the first time"]
+# %% wrong="keeps one for each address" says=["had other numbers the first time"] judge="differs"
 seen = {}
 
 
@@ -532,7 +532,7 @@ def bring_back(kept):
     return kept[0].to(kept[1])
 
 
-# %% wrong="brought back once for each address" breaks="gives the tensor again" says=["an address or an id tells nothing about the numbers"]
+# %% wrong="brought back once for each address" breaks="gives the tensor again" says=["an address or an id tells nothing about the numbers"] judge="differs"
 def offload_saved(tensor):
     if tensor.dtype == torch.float32 and not isinstance(tensor, nn.Parameter):
         return tensor.half(), tensor.dtype
@@ -550,7 +550,7 @@ def bring_back(kept):
     return known[key]
 
 
-# %% wrong="one copy for each address" breaks="gives the tensor again" says=["Each is kept by itself: an address is used again"]
+# %% wrong="one copy for each address" breaks="gives the tensor again" says=["Each is kept by itself: an address is used again"] judge="differs"
 _seen = {}
 
 
