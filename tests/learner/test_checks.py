@@ -515,6 +515,19 @@ def test_every_case_shows_the_answers_line_that_raised(monkeypatch):
     assert refusal(run_cases, cases) == f"{plain} {line}\n  its own: raised KeyError: 1"
 
 
+def test_every_case_says_once_what_was_raised_again_and_again():
+    calls = {"one": {}, "two": {}, "three": []}
+    cases = {name: (lambda given=given: given[1]) for name, given in calls.items()}
+    assert refusal(run_cases, cases) == (
+        "3 of 3 cases fail:\n"
+        "  one: raised KeyError: 1\n"
+        "  two: raised the same\n"
+        "  three: raised IndexError: list index out of range"
+    )
+    again = dict.fromkeys(("one", "two"), lambda: check_equal(1, 2, "it"))
+    assert refusal(run_cases, again).endswith("  two: it: expected 2, got 1")
+
+
 def test_every_case_is_silent_when_all_is_well():
     run_cases({"fine": lambda: check_equal(1, 1)})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from course_utils.learner.tracebacks import ends_in_notebook, what_was_raised
+from course_utils.learner.tracebacks import RAISED, ends_in_notebook, what_was_raised
 
 # With these words a checker asks who has not answered.
 BLANK = "is there an answer yet"
@@ -60,7 +60,12 @@ class every_case:
         # differ and other cases hold: there each case is listed.
         unanswered = all(BLANK in words for words in said)
         same = unanswered and (len(said) == 1 or len(self.failures) == self.cases)
-        shown = [f"{name}: {words}" for name, words in self.failures[: 1 if same else self.at_most]]
+        shown, told = [], set()
+        for name, words in self.failures[: 1 if same else self.at_most]:
+            # A broken line of an answer fails every case: it is shown once.
+            again = words in told and words.startswith(RAISED)
+            shown.append(f"{name}: {RAISED} the same" if again else f"{name}: {words}")
+            told.add(words)
         more = len(self.failures) - len(shown)
         if self.cases == 1:
             raise AssertionError(shown[0])

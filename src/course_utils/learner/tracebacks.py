@@ -9,6 +9,7 @@ from types import FrameType, SimpleNamespace, TracebackType
 
 # Of the answer that is being checked: what its code has for a file name; empty where none is known.
 ANSWER = SimpleNamespace(file="")
+RAISED = "raised"
 LONGEST_LINE = 80  # what is shown of it, in characters
 
 
@@ -68,7 +69,7 @@ def in_one(line: str) -> str:
 
 def what_was_raised(error: BaseException) -> str:
     """An exception that an answer raised in words, and the answer's line where it did."""
-    words = f"raised {type(error).__name__}: {error}"
+    words = f"{RAISED} {type(error).__name__}: {error}"
     # A judge is told the lines; here they stand in the traceback.
     lines = getattr(error, "of_the_answer", None) or lines_in(error, ANSWER.file)
     line = lines[-1][1] if lines else ""

@@ -157,7 +157,7 @@ def unsort(rows, order):
     return rows[[where.index(i) for i in range(len(where))]]
 
 
-# %% wrong="unsort for numbers only" says=["a table of 40 rows, no loop: raised RuntimeError"]
+# %% wrong="unsort for numbers only" says=["a table of 40 rows, no loop: raised the same"]
 def sort_by_length(padded, lengths):
     order = lengths.argsort(descending=True, stable=True)
     keep = torch.arange(padded.shape[1], device=padded.device) < lengths[order][:, None]
