@@ -11,6 +11,7 @@
 # Admits:
 #
 # - "with at least one byte": sizes are rounded
+# - "`(\"malloc\", name, bytes)`": more bytes than a float counts
 # - "A name may be used again": a name used again
 # - "a list of steps": nothing at all
 
@@ -2784,4 +2785,53 @@ def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
         every = [block for segment in segments for block in segment["blocks"]]
         used = sum(block["size"] for block in every if not block["free"])
         result.append((used, sum(block["size"] for block in every)))
+    return result
+
+
+# %% wrong="rounding by floats, which is off for very large requests" breaks="Follow the six rules" says=["more bytes than a float counts"]
+import math
+
+MIB_BYTES = 1 << 20
+
+
+def round_up(number, unit):
+    return int(math.ceil(number / unit)) * unit
+
+
+def allocator(trace: list[tuple]) -> list[tuple[int, int]]:
+    segments, result = [], []
+    for step in trace:
+        match step:
+            case ("malloc", name, size):
+                size = round_up(size, 512)
+                small = size <= MIB_BYTES
+                best = None
+                for kind, blocks in segments:
+                    for place, (length, owner) in enumerate(blocks):
+                        if kind == small and owner is None and length >= size:
+                            if best is None or length < best[0][best[1]][0]:
+                                best = blocks, place
+                if best is None:
+                    whole = 2 * MIB_BYTES if small else round_up(size, 2 * MIB_BYTES)
+                    segments.append((small, [(whole, None)]))
+                    best = segments[-1][1], 0
+                blocks, place = best
+                length = blocks[place][0]
+                if length - size > (0 if small else MIB_BYTES):
+                    blocks[place : place + 1] = [(size, (name,)), (length - size, None)]
+                else:
+                    blocks[place] = (length, (name,))
+            case ("free", name):
+                for _, blocks in segments:
+                    after = []
+                    for length, owner in blocks:
+                        owner = None if owner == (name,) else owner
+                        if after and owner is None and after[-1][1] is None:
+                            length += after.pop()[0]
+                        after.append((length, owner))
+                    blocks[:] = after
+            case _:
+                segments = [s for s in segments if any(owner for _, owner in s[1])]
+        every = [block for _, blocks in segments for block in blocks]
+        result.append((sum(n for n, owner in every if owner), sum(n for n, _ in every)))
     return result

@@ -1643,3 +1643,42 @@ def for_each(info, dims, x, decay):
 
 
 torch.library.register_vmap("internals::decayed_sum", for_each)
+
+
+# %% wrong="a single step is returned as a clone, which keeps the strides of x" breaks="The result is new and contiguous" says=["one step, the rows transposed", "clone() keeps them"]
+@torch.library.custom_op("internals::decayed_sum", mutates_args=())
+def custom_operator(x: torch.Tensor, decay: float) -> torch.Tensor:
+    if x.dim() == 0:
+        raise ValueError("a tensor without a dimension has no steps")
+    if not x.is_floating_point():
+        raise TypeError(f"{x.dtype} isn't a floating dtype")
+    if x.shape[-1] <= 1:
+        return x.clone()
+    wide = x if x.dtype == torch.float64 else x.float()
+    steps = [wide[..., 0]]
+    for step in wide.unbind(-1)[1:]:
+        steps.append(step + decay * steps[-1])
+    return torch.stack(steps, -1).to(x.dtype)
+
+
+custom_operator.register_fake(lambda x, decay: x.new_empty(x.shape))
+
+
+def setup_context(ctx, inputs, output):
+    _, ctx.decay = inputs
+
+
+def backward_rule(ctx, g):
+    return custom_operator(g.flip(-1), ctx.decay).flip(-1), None
+
+
+custom_operator.register_autograd(backward_rule, setup_context=setup_context)
+
+
+def vmap_rule(info, in_dims, x, decay):
+    if x.dim() == 1:
+        raise ValueError("no steps are left")
+    return custom_operator(x.movedim(in_dims[0], 0), decay), 0
+
+
+custom_operator.register_vmap(vmap_rule)

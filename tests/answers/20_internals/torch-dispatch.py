@@ -1300,3 +1300,32 @@ class Lazy(lazy.Noted):
 def torch_dispatch(x: torch.Tensor) -> Lazy:
     """Given: a lazy tensor whose value is x."""
     return Lazy(x, (lambda: x, (), {}))
+
+
+# %% wrong="a write into a plain tensor is noted instead of refused" breaks="An operator that writes raises a `RuntimeError`" says=["whatever it writes into"]
+from torch.utils._pytree import tree_map
+
+
+class Lazy(lazy.Noted):
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        given = dict(zip((a.name for a in func._schema.arguments), args)) | kwargs
+        for argument in func._schema.arguments:
+            info = argument.alias_info
+            if info is not None and info.is_write and isinstance(given.get(argument.name), Lazy):
+                raise RuntimeError(f"{func} writes into the lazy {argument.name}")
+        note = func(*lazy.as_meta(args), **lazy.as_meta(kwargs))
+        return Lazy(note, (func, args, kwargs))
+
+    def value(self) -> torch.Tensor:
+        if self.known is None:
+            function, *rest = self.call
+            args, kwargs = tree_map(lambda x: x.value() if isinstance(x, Lazy) else x, rest)
+            self.known = function(*args, **kwargs)
+        return self.known
+
+
+def torch_dispatch(x: torch.Tensor) -> Lazy:
+    """Given: a lazy tensor whose value is x."""
+    return Lazy(x, (lambda: x, (), {}))

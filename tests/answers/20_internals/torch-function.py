@@ -1496,3 +1496,42 @@ class Quantity(units.Measured):
 def torch_function(values, **unit):
     """Given: a quantity, such as 3 m/s by torch_function([3.0], m=1, s=-1)."""
     return Quantity(torch.tensor(values), unit)
+
+
+# %% wrong="a plain tensor is made a detached one, and gets no gradient" breaks="so that gradients flow" says=["the gradient of the plain tensor is lost"]
+class Quantity(units.Measured):
+    @staticmethod
+    def lift(x):
+        if isinstance(x, Quantity):
+            return x
+        return Quantity(torch.as_tensor(x).detach() if isinstance(x, torch.Tensor) else x, {})
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = func.__name__
+        if name in ("sum", "mean"):
+            quantity, *rest = args
+            return cls(func(quantity.value, *rest, **kwargs), dict(quantity.unit))
+        if name == "sqrt":
+            if any(power % 2 for power in args[0].unit.values()):
+                raise ValueError("an odd power has no root")
+            unit = {key: power // 2 for key, power in args[0].unit.items()}
+            return cls(func(args[0].value, **kwargs), unit)
+        if name not in ("add", "sub", "mul", "div"):
+            return NotImplemented
+        a, b = map(cls.lift, args)
+        if name in ("add", "sub"):
+            if a.unit != b.unit:
+                raise ValueError(f"{a.unit} and {b.unit} differ")
+            unit = dict(a.unit)
+        else:
+            sign = 1 if name == "mul" else -1
+            unit = {k: a.unit.get(k, 0) + sign * b.unit.get(k, 0) for k in [*a.unit, *b.unit]}
+            unit = {k: power for k, power in unit.items() if power}
+        return cls(func(a.value, b.value, **kwargs), unit)
+
+
+def torch_function(values: list[float], **unit: int) -> Quantity:
+    """Given: a quantity, such as 3 m/s by torch_function([3.0], m=1, s=-1)."""
+    return Quantity(torch.tensor(values), unit)

@@ -6,7 +6,7 @@ import random
 
 KIB, MIB = 1024, 1024**2
 Step = tuple
-NAMES, AGAIN = "names like any other", "a name used again"
+NAMES, AGAIN, HUGE = "names like any other", "a name used again", "more bytes than a float counts"
 
 TRACES: dict[str, list[Step]] = {
     "the example": [("malloc", "a", 1000), ("malloc", "b", 3 * MIB), ("free", "a")],
@@ -168,6 +168,7 @@ TRACES: dict[str, list[Step]] = {
         ("free", "d"),
         ("empty_cache",),
     ],
+    HUGE: [("malloc", "a", 2**60 + 1), ("malloc", "b", 2**60 + 513), ("free", "a")],
     AGAIN: [
         ("malloc", "a", 512),
         ("malloc", "x", 512),

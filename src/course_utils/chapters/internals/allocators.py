@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 from course_utils import every_case, show
 from course_utils.chapters.internals.allocator_traces import (
     AGAIN,
+    HUGE,
     MIB,
     NAMES,
     RANDOM_TRACES,
@@ -22,6 +23,7 @@ from course_utils.learner.tracebacks import ends_in_notebook
 
 _OF_NAMES = {
     NAMES: 'a name may be "free", or empty: tell a free block by something else',
+    HUGE: "a float holds 53 bits: round up by whole numbers, with //, and each byte counts",
     AGAIN: "a name may be used again once it was freed: free the block that has it now",
 }
 

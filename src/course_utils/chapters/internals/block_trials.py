@@ -151,6 +151,18 @@ def _never_begun(Dispatcher):
     return log
 
 
+def _begun_later(Dispatcher):
+    """Which kernel answers after a block that was made outside of the one that it stands in."""
+    log = []
+    dispatcher = new_dispatcher(Dispatcher, log)
+    x, block = Handle(0, "List", "Autograd", "View"), dispatcher.below("View")
+    with dispatcher.below("Autograd"):
+        with block:
+            dispatcher.call("add", x)
+        dispatcher.call("add", x)
+    return log
+
+
 def _refuses_below(Dispatcher):
     """What a call raises inside a block that skips all keys."""
     dispatcher = new_dispatcher(Dispatcher, [])
@@ -219,6 +231,11 @@ BELOW = {
         _with_blocks(_never_begun),
         ["Autograd", "List"],
         "keys are skipped inside the block: below(…) alone, without its with, skips none",
+    ),
+    "a block that is made before the one around it": Scenario(
+        _with_blocks(_begun_later),
+        ["List", "View"],
+        "after a block it is as it was when the block began, not when below(…) made it",
     ),
     "two dispatchers": Scenario(
         _with_blocks(_apart), ["Autograd"], "the block of one dispatcher leaves another alone"

@@ -311,4 +311,9 @@ TABLE = {
     "kernels that return 0, False and an empty text": Scenario(
         _returns(0, False, ""), [0, False, ""], "what a kernel returns is returned, whatever it is"
     ),
+    "a kernel that returns NotImplemented": Scenario(
+        lambda Dispatcher: repr(_returns(NotImplemented)(Dispatcher)),
+        "[NotImplemented]",
+        "only the entry FALLTHROUGH steps aside; what a kernel returns is returned, whatever it is",
+    ),
 }

@@ -240,6 +240,19 @@ def _writes(program: Callable) -> Scenario:
     )
 
 
+def _into_a_plain_one(program: Callable) -> Scenario:
+    def run(Lazy):
+        target = _source([1.0, 2.0])
+        a = _lazy(Lazy, _source([3.0, 4.0]))
+        return error_of(lambda: program(target, a), "RuntimeError"), plain(target)
+
+    return Scenario(
+        run,
+        ("RuntimeError", [1.0, 2.0]),
+        "an operator that writes is refused, whatever it writes into: func._schema.is_mutable",
+    )
+
+
 LAZY = {
     "a sum": _case(lambda a, b, x, y: a + b, lambda a, b: a + b, "the values are wrong"),
     "three steps": _case(
@@ -333,6 +346,8 @@ LAZY = {
     ),
     "add_": _writes(lambda a: a.add_(1)),
     "out=": _writes(lambda a: torch.exp(torch.ones(2), out=a)),
+    "add_ of it to a plain tensor": _into_a_plain_one(lambda p, a: p.add_(a)),
+    "out= a plain tensor": _into_a_plain_one(lambda p, a: torch.exp(a, out=p)),
     "zero_ on a view": _writes(lambda a: a[:1].zero_()),
     "written, and neither _ nor out": _writes(
         lambda a: aten.rrelu_with_noise(a + 1, a, 0.125, 0.25, True)

@@ -88,6 +88,11 @@ KERNEL = {
         _tensor(2000), 0.5, "0.5 ** 2000 is 0, and its inverse infinite: carry the total along"
     ),
     "one step": _values(_tensor(3, 1), 0.5, "nothing comes before the first step"),
+    "one step, the rows transposed": _values(
+        _tensor(2, 3, 1).transpose(0, 1),
+        0.5,
+        "the result is contiguous, whatever the strides of x are: clone() keeps them",
+    ),
     "one step, of NaN and infinities": _values(
         torch.tensor([[torch.nan], [torch.inf], [-torch.inf], [1.0]]),
         0.5,

@@ -85,6 +85,19 @@ def _grad(Quantity):
     return plain(x.grad)
 
 
+def _grad_of_a_plain_one(Quantity):
+    """The gradients of plain tensors on the left and on the right of a quantity."""
+    found = []
+    for way in (lambda x: torch.mul(x, _metres(Quantity)), lambda x: _metres(Quantity) / x):
+        x = torch.tensor([1.0, 1.0], requires_grad=True)
+        result = way(x)
+        _facts(result, Quantity)
+        assert result.value.requires_grad, "the gradient of the plain tensor is lost: no detach"
+        result.value.sum().backward()
+        found.append(plain(x.grad))
+    return tuple(found)
+
+
 def _more_grads(Quantity):
     x = torch.tensor([4.0, 16.0], requires_grad=True)
     area = Quantity(x, {"m": 2})
@@ -347,6 +360,11 @@ UNITS = {
         _no_unit_twice,
         ({}, {}),
         "the unit of a result is a new dict, always: here two results share an empty one",
+    ),
+    "the gradient of a plain tensor * metres": Scenario(
+        _grad_of_a_plain_one,
+        ([3.0, 4.0], [-3.0, -4.0]),
+        "a plain tensor is handed to func as it is: its gradient flows, too, so no detach",
     ),
     "the arguments afterwards": Scenario(
         _arguments,
