@@ -11,7 +11,7 @@
 # Admits:
 #
 # - "with at least one byte": sizes are rounded
-# - "`(\"malloc\", name, bytes)`": more bytes than a float counts
+# - "with at least one byte": more bytes than a float counts
 # - "A name may be used again": a name used again
 # - "a list of steps": nothing at all
 
