@@ -493,7 +493,8 @@ layer.weight.tolist()
 # Write two functions that get out.
 #
 # `list_trap(sizes, heads)` returns a module that computes the same as `Trapped`, called as
-# `model(x, head)`, and knows all its layers, those of every head, and no parameter besides.
+# `model(x, head)`, and knows all its layers, those of every head, and no parameter besides. As there,
+# `x` has any shape that ends with `sizes[0]`; a single point is enough.
 #
 # - `sizes`, e.g. `[3, 5, 4]`: a linear layer and a ReLU from each size to the next, even where two
 #   sizes are equal. `[3]`: none.
@@ -578,8 +579,12 @@ with every_case() as case:
         trials.check_trap(try_list_trap, [3], {"only": 2}, "only", x)
     with case('a head called "layers" (setattr may push out your own attribute of that name)'):
         trials.check_trap(try_list_trap, [3, 5], {"layers": 2, "heads": 3, "ä 0": 4}, "layers", x)
-    with case("an empty batch"):
-        trials.check_trap(try_list_trap, [3, 4], {"one": 1}, "one", x[:0])
+    with case('heads called "0" and "1", as a list calls its layers (each has its own place)'):
+        trials.check_trap(try_list_trap, [3, 5, 4], {"0": 2, "1": 3}, "1", x)
+    shapes = {"an empty batch": x[:0], "a single point": x[0], "a batch of batches": x[None]}
+    for told, points in shapes.items():
+        with case(told):
+            trials.check_trap(try_list_trap, [3, 4], {"one": 1}, "one", points)
     with case("the model in float64"):
         trials.check_trap(try_list_trap, [3, 4], {"two": 3, "one": 2}, "one", x.double() / 3)
 ### BEGIN HIDDEN TESTS
@@ -1137,8 +1142,8 @@ print("model:", served.training, " its new head:", served.head.training)
 # - In evaluation the values are those of `x`, each with a gradient of 1, and PyTorch's random generator
 #   is left alone.
 # - `x` holds finite numbers; it may have any shape, `()` included, and any floating dtype. (A draw in
-#   bfloat16 is a multiple of 1/256, too coarse for a small `p`.) The result keeps both, to the last
-#   digits of the dtype. `x` itself isn't changed.
+#   bfloat16 is a multiple of 1/256, one in float16 of 1/2048: too coarse for a small `p`.) The result
+#   keeps both, to the last digits of the dtype. `x` itself isn't changed.
 # - `p` below 0 or above 1 is a `ValueError`, in training or not; from the module when it is made or
 #   when it is called.
 # - The module holds no parameter and no buffer.
@@ -1318,7 +1323,7 @@ show(
 #
 # - In training a call first updates `mean` to `(1 - momentum) · mean + momentum · (mean of x over the
 #   batch)`, whether or not autograd records. In eval mode it doesn't. A batch of one row counts as any
-#   other; a batch without rows changes nothing.
+#   other, and so does one with a NaN; a batch without rows changes nothing.
 # - Then it returns `x - mean`. In backward, `mean` is a constant. `x` isn't changed.
 # - `mean` is updated in place: it stays the tensor with which `module.mean` began, in the same memory.
 #   It never needs a gradient.
@@ -1379,6 +1384,8 @@ with every_case() as case:
         trials.check_average(try_average, [x, 1 / x.lt(5).float(), y], [True, False, True])
     with case("a batch without rows, between two others"):
         trials.check_average(try_average, [x, x[:0], y], [True, True, True])
+    with case("a NaN in one column, in training"):
+        trials.check_average(try_average, [x, y.where(y != y[0, 0], torch.nan)], [True, True])
     with case("huge numbers, a mean below 0"):
         trials.check_average(try_average, [-1e30 * x, -1e30 * y.flip(0)], [True, True])
     with case("after double()"):
@@ -2183,7 +2190,8 @@ show(
 #   everything else stays. (With `affine=False` the weight is `None`. No model here has an
 #   `nn.SyncBatchNorm`, and no batch norm holds another module.)
 # - *Return* a dict: `"total"`, the numbers in all parameters; `"trainable"`, those that are not frozen;
-#   `"bytes"`, the memory of parameters *and* buffers. Whatever is shared counts once.
+#   `"bytes"`, the memory of parameters *and* buffers. Whatever is shared counts once. (No
+#   parameter here is another module's buffer.)
 # - A pattern that matches no parameter is a `ValueError`, and nothing has been changed. `patterns`
 #   itself never is.
 #
@@ -2432,6 +2440,7 @@ swaps = {
     "the same, replaced by Sequentials of the old one: of the same type, but others": filled,
     "small, Block, Conv2d or Linear: make returns the old module itself": (*three, "itself"),
     "nested, ReLU: make returns the old module itself": (*nested, "itself"),
+    "twelve layers, 1, 10 and 11 of them ReLUs": ("long", "ReLU"),
 }
 with every_case() as case:
     for name, swap in swaps.items():

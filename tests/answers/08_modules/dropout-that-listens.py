@@ -29,6 +29,7 @@
 # - "`()` included": a number, a tensor without dimensions
 # - "it may have any shape": a tensor without elements
 # - "any floating dtype": float16
+# - "too coarse for a small `p`": 400 000 elements in float16
 # - "For `p = 1`": training=False, p = 1
 # - "with autograd or under `no_grad`": under no_grad
 
@@ -1251,6 +1252,55 @@ def dropout_that_listens(x: torch.Tensor, p: float, training: bool) -> torch.Ten
     if p == 1:
         return x * 0
     return x * (torch.rand_like(x, dtype=torch.float32) >= p) / (1 - p)
+
+
+class ListeningDropout(nn.Module):
+    """Calls ``dropout_that_listens``."""
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """``x`` after the dropout, in this module's mode."""
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="a small number in the divisor" breaks="to the last digits of the dtype" says=["very near: is there a small number in the divisor?"]
+def dropout_that_listens(x: torch.Tensor, p: float, training: bool) -> torch.Tensor:
+    """``x`` with a share ``p`` of its elements dropped; in training only."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"p is {p}, and has to lie between 0 and 1")
+    if not training:
+        return x
+    keep = torch.rand_like(x, dtype=torch.float32) >= p
+    return x * keep / (1 - p + 1e-12)
+
+
+class ListeningDropout(nn.Module):
+    """Calls ``dropout_that_listens``."""
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """``x`` after the dropout, in this module's mode."""
+        return dropout_that_listens(x, self.p, self.training)
+
+
+# %% wrong="draws in float16 where x is in float16" breaks="is set to zero with probability `p`" says=["400 000 elements in float16", "of the elements are 0, expected about 0.0001"]
+def dropout_that_listens(x: torch.Tensor, p: float, training: bool) -> torch.Tensor:
+    """``x`` with a share ``p`` of its elements dropped; in training only."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"p is {p}, and has to lie between 0 and 1")
+    if not training:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    fine = torch.float32 if x.dtype == torch.bfloat16 else x.dtype
+    keep = torch.rand_like(x, dtype=fine) >= p
+    return x * keep / (1 - p)
 
 
 class ListeningDropout(nn.Module):

@@ -4,6 +4,8 @@
 # - "computes the same as `Trapped`"
 # - "knows all its layers, those of every head"
 # - "no parameter besides"
+# - "`x` has any shape that ends with `sizes[0]`"
+# - "a single point is enough"
 # - "even where two sizes are equal"
 # - "`[3]`: none"
 # - "no ReLU behind it"
@@ -25,6 +27,8 @@
 # - "even where two sizes are equal": two layers of one shape
 # - "`[3]`: none": sizes [3], no hidden layer
 # - "Any name that `nn.ModuleDict` takes is allowed": a head called "layers"
+# - "a single point is enough": a single point
+# - "any shape that ends with `sizes[0]`": a batch of batches
 # - "It may be a view": a transposed view of thirds, float64
 # - "gives an `nn.Linear` the weight `value`": a weight that isn't contiguous
 # - "another layer's weight, which needs a gradient itself": a value that requires grad
@@ -907,3 +911,82 @@ def list_trap(sizes, heads):
 
 def set_weight(layer, value):
     layer.load_state_dict({"weight": value, "bias": layer.bias})
+
+
+# %% wrong="layers and heads in one dict" breaks="Any name that `nn.ModuleDict` takes is allowed" says=["each has its own place"]
+def list_trap(sizes: list[int], heads: dict[str, int]) -> nn.Module:
+    """A module called as ``model(x, head)``; all of its layers are registered."""
+
+    class Free(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.depth = len(sizes) - 1
+            self.parts = nn.ModuleDict()
+            for number, (m, n) in enumerate(pairwise(sizes)):
+                self.parts[str(number)] = nn.Linear(m, n)
+            for name, n in heads.items():
+                self.parts[name] = nn.Linear(sizes[-1], n)
+
+        def forward(self, x, head):
+            for number in range(self.depth):
+                x = self.parts[str(number)](x).relu()
+            return self.parts[head](x)
+
+    return Free()
+
+
+def set_weight(layer: nn.Linear, value: torch.Tensor) -> None:
+    """Give ``layer.weight`` the values of ``value``, of the same shape."""
+    with torch.no_grad():
+        layer.weight.copy_(value)
+
+
+# %% wrong="a single point becomes a batch" breaks="a single point is enough" says=["a single point: model(x, head) has shape (1, 1), expected (1,)"]
+def list_trap(sizes: list[int], heads: dict[str, int]) -> nn.Module:
+    """A module called as ``model(x, head)``; all of its layers are registered."""
+
+    class Free(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList(nn.Linear(m, n) for m, n in pairwise(sizes))
+            self.heads = nn.ModuleDict({name: nn.Linear(sizes[-1], n) for name, n in heads.items()})
+
+        def forward(self, x, head):
+            if x.dim() == 1:
+                x = x.unsqueeze(0)
+            for layer in self.layers:
+                x = layer(x).relu()
+            return self.heads[head](x)
+
+    return Free()
+
+
+def set_weight(layer: nn.Linear, value: torch.Tensor) -> None:
+    """Give ``layer.weight`` the values of ``value``, of the same shape."""
+    with torch.no_grad():
+        layer.weight.copy_(value)
+
+
+# %% wrong="flattens all but the first dimension" breaks="`x` has any shape that ends with `sizes[0]`" says=["a batch of batches"]
+def list_trap(sizes: list[int], heads: dict[str, int]) -> nn.Module:
+    """A module called as ``model(x, head)``; all of its layers are registered."""
+
+    class Free(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList(nn.Linear(m, n) for m, n in pairwise(sizes))
+            self.heads = nn.ModuleDict({name: nn.Linear(sizes[-1], n) for name, n in heads.items()})
+
+        def forward(self, x, head):
+            x = x.reshape(-1, x.shape[-1]) if x.dim() > 1 else x
+            for layer in self.layers:
+                x = layer(x).relu()
+            return self.heads[head](x)
+
+    return Free()
+
+
+def set_weight(layer: nn.Linear, value: torch.Tensor) -> None:
+    """Give ``layer.weight`` the values of ``value``, of the same shape."""
+    with torch.no_grad():
+        layer.weight.copy_(value)

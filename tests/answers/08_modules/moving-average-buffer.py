@@ -8,6 +8,7 @@
 # - "whether or not autograd records"
 # - "In eval mode it doesn't"
 # - "A batch of one row counts as any other"
+# - "and so does one with a NaN"
 # - "a batch without rows changes nothing"
 # - "Then it returns `x - mean`"
 # - "In backward, `mean` is a constant"
@@ -25,6 +26,7 @@
 # Admits:
 #
 # - "A batch of one row": a batch of one row
+# - "one with a NaN": a NaN in one column
 # - "a batch without rows": a batch without rows, between two others
 # - "after `module.double()`": after double()
 # - "whether or not autograd records": under no_grad
@@ -846,5 +848,26 @@ def moving_average_buffer(size: int, momentum: float = 0.1) -> nn.Module:
 
         def forward(self, x):
             return x - self.mean.clone()
+
+    return Average()
+
+
+# %% wrong="leaves out a batch with a NaN" breaks="and so does one with a NaN" says=["a NaN in one column, in training", "only a batch without rows is left out"]
+def moving_average_buffer(size: int, momentum: float = 0.1) -> nn.Module:
+    """A module that takes a moving average off its input (batch, size)."""
+
+    class Average(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mean", torch.zeros(size))
+            self.momentum = momentum
+
+        def forward(self, x):
+            if self.training:
+                with torch.no_grad():
+                    batch = x.mean(0)
+                    if not batch.isnan().any():
+                        self.mean.lerp_(batch, self.momentum)
+            return x - self.mean
 
     return Average()
