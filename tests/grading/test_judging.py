@@ -113,6 +113,8 @@ NAMES = {
     "sort_inside": lambda pair: pair[0].sort(),
     "sorted": lambda pair: sorted(pair[0]),
     "give_up_gradients": lambda x: len(x.requires_grad_(False)),
+    "put_a_gradient": lambda x: setattr(x, "grad", x.clone()),
+    "put_a_note": lambda x: setattr(x, "seen", True),
     "ask_for_gradients": lambda x: len(x.requires_grad_()),
     "leave_a_dtype": lambda x: torch.set_default_dtype(torch.float64),
     "leave_a_variable_and_refuse": leave_and_refuse,
@@ -211,6 +213,16 @@ def test_an_argument_that_is_asked_for_gradients_is_refused_unless_by_a_trial(na
     assert not x.requires_grad
     with answered(NAMES, trials=["ask_for_gradients"]) as others:
         assert others["ask_for_gradients"](x) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("put_a_gradient", r"its \.grad"), ("put_a_note", r"its \.seen")]
+)
+def test_an_argument_on_which_something_is_put_is_refused_unless_by_a_trial(names, name, words):
+    with pytest.raises(AssertionError, match=words):
+        names[name](torch.zeros(2))
+    with answered(NAMES, trials=[name]) as others:
+        assert others[name](torch.zeros(2)) is None
 
 
 @pytest.mark.parametrize("trials", [[], ["give_up_gradients"]])

@@ -364,6 +364,18 @@ def test_an_argument_that_needs_a_gradient_now_is_refused():
     assert "let a copy need it" in said
 
 
+def test_an_argument_with_a_gradient_that_it_did_not_ask_for_or_a_note_is_refused():
+    def marks(tensor, name):
+        with forbid_changes(tensor):
+            setattr(tensor, name, torch.ones(2))
+
+    x, asks = torch.ones(2), torch.ones(2, requires_grad=True)
+    assert "its .seen" in refusal(marks, x, "seen")
+    marks(x, "seen")  # was there before
+    assert "its .grad" in refusal(marks, x, "grad")
+    marks(asks, "grad")
+
+
 def test_an_argument_that_is_only_read_passes():
     x = torch.tensor([[1.0, float("nan")], [float("inf"), 0.0]])
     with forbid_changes(x, x.t(), torch.tensor(3), torch.empty(0), x[:1].expand(4, 2)):

@@ -131,6 +131,8 @@ def test_a_state_may_be_left_out(x):
     [
         (lambda x: x.mul_(2), "its values"),
         (lambda x: center(x.requires_grad_()), "its requires_grad"),
+        (lambda x: setattr(x, "grad", torch.ones_like(x)) or center(x), "its .grad"),
+        (lambda x: setattr(x, "mean_is", 3) or center(x), "its .mean_is"),
         (
             lambda x: center(x.detach()) if torch.set_grad_enabled(True) else x,
             "inside torch.no_grad() changes the caller's grad mode",

@@ -17,6 +17,10 @@ ITEMS = (
     "caller's list or dict; work on a copy"
 )
 ASKED = "an argument was changed (its requires_grad): let a copy need it"
+NOTED = (
+    "an argument was changed (its .{}): put no gradient on a tensor that asked for none, and no "
+    "note; work on a copy, and return what was found"
+)
 
 
 class forbid_changes:
@@ -32,7 +36,7 @@ class forbid_changes:
 
     Raises:
         AssertionError: at the end of the block one has other values, another shape, stride,
-            offset or ``requires_grad``, or its storage another size.
+            offset or ``requires_grad``, its storage another size, or something is noted on it.
     """
 
     forbidden: ClassVar[list[torch.Tensor]] = []
@@ -42,6 +46,7 @@ class forbid_changes:
 
     def __enter__(self) -> None:
         self.asked = [tensor.requires_grad for tensor in self.tensors]
+        self.notes = [notes_on(tensor) for tensor in self.tensors]
         self.layouts = [layout_of(tensor) for tensor in self.tensors]
         self.values = [tensor.detach().clone() for tensor in self.tensors]
         # Last: where one is no tensor, the block doesn't begin, and nothing would take it out.
@@ -53,18 +58,20 @@ class forbid_changes:
         del self.forbidden[len(self.forbidden) - len(self.tensors) :]
         if error is not None:
             return
-        before = zip(self.tensors, self.layouts, self.values, self.asked, strict=True)
-        for tensor, layout, values, asked in before:
+        before = zip(self.tensors, self.layouts, self.values, self.asked, self.notes, strict=True)
+        for tensor, layout, values, asked, notes in before:
             # The layout first: a storage that was cut short has no values that could be read.
             if layout_of(tensor) != layout:
                 changed = "shape, stride or storage"
             elif not same_values(tensor.detach(), values):
                 changed = "values"
             elif tensor.requires_grad != asked:
-                changed = "requires_grad"
+                raise AssertionError(ASKED)
+            elif notes_on(tensor) - notes:
+                raise AssertionError(NOTED.format(min(notes_on(tensor) - notes)))
             else:
                 continue
-            raise AssertionError(ASKED if changed == "requires_grad" else CHANGED.format(changed))
+            raise AssertionError(CHANGED.format(changed))
 
 
 class allow_changes:
@@ -99,6 +106,12 @@ def layout_of(tensor: torch.Tensor) -> tuple:
     """How a tensor lies in its storage, and how large that is, in bytes."""
     storage = tensor.untyped_storage()
     return tensor.shape, tensor.stride(), tensor.storage_offset(), storage.nbytes(), tensor.dtype
+
+
+def notes_on(tensor: torch.Tensor) -> set[str]:
+    """What was put on a tensor: names of attributes, and ``grad`` where it asks for none."""
+    found = {name for name in vars(tensor) if not name.startswith("_")}
+    return found | ({"grad"} if not tensor.requires_grad and tensor.grad is not None else set())
 
 
 def same_values(x: torch.Tensor, y: torch.Tensor) -> bool:

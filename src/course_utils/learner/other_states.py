@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
-from course_utils.learner.changes import ASKED, CHANGED, layout_of, same_values
+from course_utils.learner.changes import ASKED, CHANGED, NOTED, layout_of, notes_on, same_values
 from course_utils.learner.checks import TOLERANCES
 from course_utils.learner.tracebacks import ends_in_notebook, what_was_raised
 
@@ -197,6 +197,8 @@ def _changed(name: str, given: tuple, before: tuple, layouts: list[tuple]) -> st
         kept = now.grad if name == "old_gradient" else torch.ones_like(old)
         if now.requires_grad and (kept is None or not same_values(kept, torch.ones_like(old))):
             return "changed the .grad that was there"
+        if notes_on(now):
+            return "is wrong: " + NOTED.format(min(notes_on(now)))
     return ""
 
 

@@ -53,7 +53,7 @@ from course_utils.grading.verdict.messages import (
     Words,
 )
 from course_utils.learner import as_it_was, operators
-from course_utils.learner.changes import ASKED, ITEMS
+from course_utils.learner.changes import ASKED, ITEMS, NOTED, notes_on
 from course_utils.learner.tracebacks import ANSWER, lines_in
 
 LONGEST_TEXT = 2000
@@ -252,6 +252,10 @@ class Answering:
                 # A trial may ask for gradients, and has no reason to give one up.
                 if asked != asks and (not request.trial or any(map(gt, asked, asks))):
                     wrong.append(ASKED)
+                # A trial makes its tensors itself.
+                noted = set() if request.trial else set().union(*map(notes_on, tensors))
+                if noted:
+                    wrong.append(NOTED.format(min(noted)))
                 # The list is not sent back: nobody could see it there.
                 if not request.trial and not all_there(items, items_of((args, kwargs))):
                     wrong.append(ITEMS)
