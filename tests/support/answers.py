@@ -11,8 +11,8 @@ into that exercise's cell::
 
 ``says`` lists the words that the failing check's message must contain. ``judge="passes"`` says that
 the judge cannot tell this wrong answer: it hands over tensors of its own with each call.
-``judge="differs"``: both refuse it, in other cases: it goes by addresses in memory, or keeps something
-from one check to the next.
+``judge="differs"``: both refuse it, in other cases: it goes by addresses in memory, or keeps
+something from one check to the next.
 """
 
 from __future__ import annotations
