@@ -791,6 +791,7 @@ with every_case() as case:
     numerics.check_left(try_in_use, case, "covariance", batch, w)
     check_way(case, batch, w, "the way, with a batch")
     check_way(case, batch, w * (w != 3), "the way, with a weight of 0")
+    check_way(case, batch, torch.full_like(w, 2), "the way, with equal weights")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(7)
 x = torch.randn(20, 5, 8, 3, generator=generator, dtype=torch.float64).to(device)
@@ -1448,8 +1449,10 @@ with every_case() as case:
     check(case, 3 * torch.eye(2, device=device), "[[3, 0], [0, 3]]", 1, True, 1)
     check(case, 3 * torch.eye(2, device=device), "[[3, 0], [0, 3]]", 0, False, 1)
     check(case, slow, "eigenvalues from 1.4 to 2", 9, False, 9, tol=1e-8)
-    near = even.double() + 200 * torch.eye(25, device=device)
-    numerics.check_first_step(power_iteration, case, near, "ones, and 203 on the diagonal")
+    for more in (200, 170, 140, 110):
+        near = even.double() + more * torch.eye(25, device=device)
+        name = f"ones, and {more + 3} on the diagonal"
+        numerics.check_first_step(power_iteration, case, near, name)
     with case("the global random numbers"):
         *_, moved = try_calls("power_iteration", even)
         assert not moved, "PyTorch's global generator was used or seeded: make one of your own"

@@ -534,7 +534,7 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
     raise RuntimeError(f"no eigenvector after {max_steps} steps")
 
 
-# %% wrong="the residual of a v that is longer than 1" breaks="Stop at the first step" says=["ones, and 203 on the diagonal","is v longer than 1 in the comparison?"]
+# %% wrong="the residual of a v that is longer than 1" breaks="Stop at the first step" says=["ones, and 203 on the diagonal","is v longer than 1 in the comparison"]
 def power_iteration(
     a: torch.Tensor, tol: float = 1e-5, max_steps: int = 1000
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -640,3 +640,20 @@ def power_iteration(a, tol=1e-5, max_steps=1000):
             return value, v
         v = product
     raise RuntimeError
+
+
+# %% wrong="looks only at every fifth step" breaks="Stop at the first step" says=["are steps passed over?"]
+def power_iteration(
+    a: torch.Tensor, tol: float = 1e-5, max_steps: int = 1000
+) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    v = torch.randn(a.shape[0], generator=generator, dtype=a.dtype)
+    v = v / v.norm()
+    for step in range(1, max_steps + 1):
+        w = a @ v
+        if step % 5 == 0 or step == max_steps or step == 1:
+            value = v @ w
+            if (w - value * v).norm() <= tol * value.abs():
+                return value, v
+        v = w / w.norm()
+    raise RuntimeError("power iteration did not converge")

@@ -111,7 +111,7 @@ def whiten(x):
     return torch.linalg.qr(x - x.mean(0))[0] * (len(x) - 1) ** 0.5
 
 
-# %% wrong="variances held above a millionth" says=["3 of 15 cases fail", "the cloud in numbers smaller than any epsilon"]
+# %% wrong="variances held above a millionth" says=["of 16 cases fail", "the cloud in numbers smaller than any epsilon"]
 def whiten(x):
     centred = x - x.mean(0)
     values, vectors = torch.linalg.eigh(centred.T @ centred / (len(x) - 1))
@@ -183,3 +183,14 @@ def whiten(x: torch.Tensor) -> torch.Tensor:
     centred = x - x.mean(0)
     values, vectors = torch.linalg.eigh(centred.T @ centred / (len(x) - 1))
     return centred @ vectors.T / values.sqrt()
+
+
+# %% wrong="large sets are whitened in two halves" breaks="W is one (d, d) matrix for all rows" says=["200 points in 2-D", "are rows mixed up?"]
+def whiten(x: torch.Tensor) -> torch.Tensor:
+    n, d = x.shape
+    if n >= 64 and n >= 8 * d:
+        halves = [whiten(part) for part in x.tensor_split(2)]
+        return torch.cat(halves) * ((n - 1) / (n - 2)) ** 0.5
+    x = x - x.mean(0)
+    x = x - x.mean(0)
+    return torch.linalg.qr(x).Q * (n - 1) ** 0.5

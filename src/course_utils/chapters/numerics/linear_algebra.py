@@ -201,7 +201,10 @@ def check_first_step(answer: Answer, case: every_case, a: torch.Tensor, name: st
         early = early / early.norm()
         off = (a @ early - value * early).norm() / value.abs()
         words = f"|Av - λv| was {off:.2g} · |λ| two steps earlier, for a v of length 1, and tol is "
-        words += "1e-05: stop at the first step; is v longer than 1 in the comparison?"
+        words += (
+            "1e-05: stop at the first step; is v longer than 1 in the comparison, or are steps "
+        )
+        words += "passed over?"
         assert off > 0.99e-5, words
 
 

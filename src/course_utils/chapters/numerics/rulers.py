@@ -83,6 +83,8 @@ def check_white_far(answer: Answer, case: every_case, cloud: torch.Tensor) -> No
     """A point far out; many columns; deviations that are exact numbers, far from the origin."""
     many = torch.arange(160.0).view(20, 8).square().sin().to(cloud)
     check_white(answer, case, many, "20 points in 8-D")
+    more = torch.arange(400.0).view(200, 2).square().sin().to(cloud)
+    check_white(answer, case, more.cumsum(0), "200 points in 2-D, which wander")
     far = torch.cat([cloud, 30 * cloud[:1]])
     check_white(answer, case, far, "a cloud and one point far out")
     grid = cloud.new_tensor([[4096, 4112], [-4096, -4080], [0, 16], [0, -48]]).repeat(2, 1)
