@@ -404,7 +404,7 @@ def covariance(x, weights=None):
     return d.mT @ (w * d) / (total - w.square().sum(-2, keepdim=True) / total)
 
 
-# %% wrong="equal weights take the way without weights, no gradient to them" breaks="Gradients flow to x and to the weights" says=["the way, with equal weights", "was it detached?"]
+# %% wrong="equal weights take the way without weights, no gradient to them" breaks="Gradients flow to `x` and to the weights" says=["the way, with equal weights", "was it detached?"]
 def covariance(x: torch.Tensor, weights: torch.Tensor | None = None) -> torch.Tensor:
     if weights is None or bool((weights == weights[..., :1]).all()):
         d = x - x.mean(-2, keepdim=True)
