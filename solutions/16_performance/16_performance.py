@@ -240,7 +240,8 @@ print("median", statistics.median(times), " spread", max(times) - min(times))
 #
 # `measure_it_right(run, synchronise, clock, warmup, repeats)` returns `(median, spread)`.
 #
-# - `run()` launches the work, `synchronise()` waits until the queue is empty, `clock()` tells the time.
+# - `run()` launches the work, `synchronise()` waits until the queue is empty, `clock()` tells the time,
+#   perhaps in large whole numbers.
 # - Call `run` `warmup` times without timing it (0 is possible), then `repeats` times (1 or more), each
 #   call timed alone, from an empty queue until its work is done. Left out, they are 3 and 7.
 # - The median of an even number of times is half-way between the two in the middle. The spread is the
@@ -284,7 +285,7 @@ cases = {
     "the example": dict(kernels=[900, 20, 30, 40], warmup=1, repeats=3),
     "an even number": dict(kernels=[500, 300, 40, 10, 21, 80], warmup=2, repeats=4),
     "no warm-up, earlier work": dict(kernels=[20, 30, 25], warmup=0, repeats=3, pending=400),
-    "one slow call": dict(kernels=[9, 10, 11, 900, 12, 14], warmup=1, repeats=5),
+    "one slow call": dict(kernels=[9, 11, 10, 900, 14, 12], warmup=1, repeats=5),
     "tiny kernels": dict(kernels=[80, 1, 2, 3], launch=7, warmup=1, repeats=3, pending=50),
     "once": dict(kernels=[300, 60], warmup=1, repeats=1),
     "twice": dict(kernels=[30, 14], warmup=0, repeats=2),
@@ -293,6 +294,9 @@ cases = {
     "a time of 0": dict(kernels=[5, 0, 3, 0], launch=0, warmup=1, repeats=3),
     "warmup and repeats left out": dict(kernels=[900, 800, 700, *range(50, 10, -4)]),
     "repeats left out": dict(kernels=[900, *range(50, 10, -4)], warmup=1),
+    "nanoseconds since 1970": dict(
+        kernels=[900, 21, 32, 45], warmup=1, repeats=3, start=17 * 10**17
+    ),
 }
 ### BEGIN HIDDEN TESTS
 cases["many"] = dict(kernels=[700, 600, *range(50, 10, -3)], launch=2, warmup=2, repeats=11)
@@ -874,6 +878,7 @@ tries += [("conv", (2, 3, 4, 6, 5, 1), 8), ("depthwise", (2, 5, 6, 7, 5), 2), *M
 machines = [(1e9, 1e9), (100e9, 10e9), (1e9, 100e9), (1.0, 12.0)]  # the last: a tie for "add"
 machines += [(1e12, 1e14)]  # far below a nanosecond
 machines += [(1e9, 4e9)]  # the roof begins at a quarter of a flop for each byte
+machines += [(0.45, 5.0)]  # no whole numbers
 ### BEGIN HIDDEN TESTS
 tries += [("conv", (1, 16, 16, 4, 6, 1), 8), ("depthwise", (3, 8, 4, 9, 5), 2), ("bias", (1, 9), 8)]
 tries += [("linear", (1, 7, 11), 8), ("axpy", (1,), 4)]
@@ -1061,6 +1066,7 @@ programs += ["backward by the image alone", "nothing to multiply", "no rows"]
 programs += ["a factor made with a dtype", "without a bias, backward", "in inference mode"]
 programs += ["factors beta and alpha", "edited in place", "drawn numbers"]
 programs += ["terms: none", "without gradients", "a batch, beta and alpha", "out=, twice"]
+programs += ["mm and others", "the same shapes, other strides"]
 several = [[name] for name in programs] + [["linear", "linear", "convolution"]]
 ### BEGIN HIDDEN TESTS
 several += [["depthwise, backward"], programs]
@@ -1226,14 +1232,14 @@ print({name: nbytes for name, nbytes in found.items() if nbytes > 0})
 # %% [markdown]
 # ### Exercise 16.7 — The memory ledger ★★ · 10 min · 4 points · core
 #
-# `memory_ledger(layers, batch, optimizer, itemsize)` predicts, without running anything, the bytes of a
-# training step: a dict with `"parameters"`, `"gradients"` (after backward), `"optimizer"` (after one
+# `memory_ledger(layers, batch, optimizer, itemsize)` predicts, without computing the step (on the device
+# `meta` it may run), the bytes of a training step: a dict with `"parameters"`, `"gradients"` (after backward), `"optimizer"` (after one
 # step) and `"activations"`: all that the forward pass saves, the batch included where it is saved,
 # parameters not.
 #
 # - `layers` is a list such as `[("linear", 784, 64), ("relu",), ("linear", 64, 10)]`: linear layers with a
 #   bias, and `("relu",)`, `("tanh",)`, `("gelu",)`, in any order behind a first linear layer. All parameters are trained.
-# - `batch` is the number of rows, `itemsize` the bytes of an element.
+# - `batch` is the number of rows, `itemsize` the bytes of an element. Sizes may be huge.
 # - `optimizer` is `"sgd"`, `"momentum"` (one buffer the size of each parameter) or `"adam"` (two).
 #   Adam's step counters don't count.
 #
@@ -1286,6 +1292,7 @@ ledgers = {
     "no row": ([small, relu, ("linear", 4, 3), gelu], 0, "momentum", 4),
     "one number": ([("linear", 1, 1)], 1, "sgd", 8),
     "one column": ([("linear", 3, 1), gelu, ("linear", 1, 2), tanh], 3, "adam", 4),
+    "huge": ([("linear", 9_000_001, 8_000_003), gelu, ("linear", 8_000_003, 3)], 99_991, "adam", 4),
 }
 ### BEGIN HIDDEN TESTS
 wide = [("linear", 9, 8), gelu, gelu, ("linear", 8, 6), relu, relu, ("linear", 6, 1), tanh, gelu]

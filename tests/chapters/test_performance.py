@@ -77,6 +77,7 @@ def test_the_ledger_of_a_step_is_what_it_takes():
     layers = [("linear", 4, 4), ("relu",), ("linear", 4, 4)]
     right = {"parameters": 160, "gradients": 160, "optimizer": 320, "activations": 256}
     assert ledger.measured(layers, 8, "adam") == right
+    assert ledger.predicted(layers, 8, "adam") == right
 
 
 def test_memory_that_is_freed_is_not_alive():

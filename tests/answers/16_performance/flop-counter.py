@@ -25,6 +25,7 @@
 # - "One that doesn't run is left out": nothing to multiply
 # - "The mask tells which gradients": no gradient by the image
 # - "perhaps with `out=`": out=, twice
+# - "any other isn't counted": mm and others
 
 # %% wrong="multiply-adds" says=["those are multiply-adds"]
 def flop_counter(run: Callable) -> dict[str, int]:
@@ -1122,3 +1123,184 @@ def flop_counter(run: Callable) -> dict[str, int]:
     with Counter():
         run()
     return counts
+
+
+# %% wrong="in-place operators as the others" breaks="any other isn't counted" says=["mm and others: addmm_, in place, is another operator than addmm"]
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class Counting(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.flops, self.known = {}, {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        name = func.overloadpacket.__name__.strip("_")
+        flops = None
+        if name in ("mm", "bmm"):
+            flops = 2 * result.numel() * args[0].shape[-1]
+        elif name in ("addmm", "baddbmm"):
+            flops = 2 * result.numel() * args[1].shape[-1]
+        elif name == "convolution":
+            flops = 2 * result.numel() * args[1][0].numel()
+        elif name == "convolution_backward":
+            flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[-1][:2])
+        if flops is not None:
+            self.flops[name] = self.flops.get(name, 0) + flops
+        return result
+
+
+def flop_counter(run):
+    with Counting() as counting:
+        run()
+    return counting.flops
+
+
+# %% wrong="remembered by name and shapes" breaks="any stride, padding, dilation and groups" says=["the same shapes, other strides: calls of the same shapes differ by stride and mask"]
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class Counting(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.flops, self.known = {}, {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        name = func.overloadpacket.__name__
+        flops = None
+        if name in ("mm", "bmm"):
+            flops = 2 * result.numel() * args[0].shape[-1]
+        elif name in ("addmm", "baddbmm"):
+            flops = 2 * result.numel() * args[1].shape[-1]
+        elif name == "convolution":
+            flops = 2 * result.numel() * args[1][0].numel()
+        elif name == "convolution_backward":
+            flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[-1][:2])
+        if flops is not None:
+            key = name, tuple(a.shape for a in args if isinstance(a, torch.Tensor))
+            flops = self.known.setdefault(key, flops)
+            self.flops[name] = self.flops.get(name, 0) + flops
+        return result
+
+
+def flop_counter(run):
+    with Counting() as counting:
+        run()
+    return counting.flops
+
+
+# %% wrong="the image's elements for its gradient" breaks="Each of the first two takes as many flops as the forward pass" says=["groups, backward: convolution_backward: count the places of grad_output, not those of x"]
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class Counting(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.flops, self.known = {}, {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        name = func.overloadpacket.__name__
+        flops = None
+        if name in ("mm", "bmm"):
+            flops = 2 * result.numel() * args[0].shape[-1]
+        elif name in ("addmm", "baddbmm"):
+            flops = 2 * result.numel() * args[1].shape[-1]
+        elif name == "convolution":
+            flops = 2 * result.numel() * args[1][0].numel()
+        elif name == "convolution_backward":
+            by_x = 2 * args[1].numel() * args[2][:, 0].numel() // args[9]
+            by_weight = 2 * args[0].numel() * args[2][0].numel()
+            flops = by_x * args[-1][0] + by_weight * args[-1][1]
+        if flops is not None:
+            self.flops[name] = self.flops.get(name, 0) + flops
+        return result
+
+
+def flop_counter(run):
+    with Counting() as counting:
+        run()
+    return counting.flops
+
+
+# %% wrong="a result's size without dilation" says=["strided, dilated: a filter with dilation reaches further"]
+import math  # noqa: E402
+
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class Counting(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.flops, self.known = {}, {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        name = func.overloadpacket.__name__
+        flops = None
+        if name in ("mm", "bmm"):
+            flops = 2 * result.numel() * args[0].shape[-1]
+        elif name in ("addmm", "baddbmm"):
+            flops = 2 * result.numel() * args[1].shape[-1]
+        elif name == "convolution":
+            flops = (
+                2
+                * math.prod(
+                    (len(result), len(args[1]))
+                    + tuple(
+                        (n + 2 * p - k) // s + 1
+                        for n, k, s, p in zip(
+                            args[0].shape[2:], args[1].shape[2:], args[3], args[4], strict=True
+                        )
+                    )
+                )
+                * args[1][0].numel()
+            )
+        elif name == "convolution_backward":
+            flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[-1][:2])
+        if flops is not None:
+            self.flops[name] = self.flops.get(name, 0) + flops
+        return result
+
+
+def flop_counter(run):
+    with Counting() as counting:
+        run()
+    return counting.flops
+
+
+# %% wrong="wraps what run raises" breaks="and what it raises goes on to the caller" says=["run raised a ZeroDivisionError, and a RuntimeError came out"]
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class Counting(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.flops, self.known = {}, {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        name = func.overloadpacket.__name__
+        flops = None
+        if name in ("mm", "bmm"):
+            flops = 2 * result.numel() * args[0].shape[-1]
+        elif name in ("addmm", "baddbmm"):
+            flops = 2 * result.numel() * args[1].shape[-1]
+        elif name == "convolution":
+            flops = 2 * result.numel() * args[1][0].numel()
+        elif name == "convolution_backward":
+            flops = 2 * args[0].numel() * args[2][0].numel() * sum(args[-1][:2])
+        if flops is not None:
+            self.flops[name] = self.flops.get(name, 0) + flops
+        return result
+
+
+def flop_counter(run):
+    with Counting() as counting:
+        try:
+            run()
+        except Exception as error:
+            raise RuntimeError(f"run failed: {error}") from error
+    return counting.flops

@@ -2,6 +2,7 @@
 # Rules:
 #
 # - "does the same without a single wait inside"
+# - "does the same"
 # - "perhaps empty"
 # - "Some parameters may be frozen"
 # - "or not used by the model"
@@ -22,6 +23,7 @@
 # - "or not held by the optimizer": a parameter that isn't held
 # - "has the dtype of the losses": float64
 # - "does the same": a model in eval mode
+# - "(float32 where there are none)": no batch, float64
 
 # %% wrong="the chatty loop itself" breaks="a floating-point tensor (steps,)" says=["losses is of type list, expected a tensor"]
 def hidden_syncs(model, optimizer, batches):
@@ -253,7 +255,9 @@ def hidden_syncs(model, optimizer, batches):
 # %% right="preallocated, with torch.where"
 def hidden_syncs(model, optimizer, batches):
     first = next(model.parameters())
-    losses = torch.zeros(len(batches), device=first.device, dtype=first.dtype)
+    losses = torch.zeros(
+        len(batches), device=first.device, dtype=first.dtype if batches else torch.float32
+    )
     hits = torch.zeros((), dtype=torch.long, device=first.device)
     for n, (x, y) in enumerate(batches):
         optimizer.zero_grad(set_to_none=True)
@@ -380,7 +384,7 @@ def hidden_syncs(model, optimizer, batches):
     return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
 
 
-# %% wrong="puts the model into training mode" says=["the model is in another mode than before"]
+# %% wrong="puts the model into training mode" says=["the model was put into training mode"]
 def hidden_syncs(
     model: nn.Module, optimizer: torch.optim.SGD, batches: list
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -798,3 +802,63 @@ def hidden_syncs(model, optimizer, batches, kept={}):
     losses = torch.stack(losses) if losses else torch.zeros(0, device=device)
     kept[model, id(batches)] = losses, hits
     return losses, hits
+
+
+# %% wrong="no losses, the dtype of the parameters" breaks="(float32 where there are none)" says=["no batch, float64: losses has dtype torch.float64"]
+def hidden_syncs(model, optimizer, batches):
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        for g in grads:
+            g.mul_((1 / norm).clamp(max=1))
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = hits + (scores.argmax(1) == y).sum()
+    none = next(model.parameters()).new_empty(0).detach()
+    return torch.stack(losses) if losses else none, hits
+
+
+# %% wrong="into training mode and back" breaks="does the same" says=["a model in eval mode: the weights differ from those of the chatty loop: the model was put into training mode", "a norm in eval mode"]
+def hidden_syncs(model, optimizer, batches):
+    modes = [part.training for part in model.modules()]
+    model.train()
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        for g in grads:
+            g.mul_((1 / norm).clamp(max=1))
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = hits + (scores.argmax(1) == y).sum()
+    for part, mode in zip(model.modules(), modes, strict=True):
+        part.training = mode
+    return torch.stack(losses) if losses else torch.zeros(0, device=device), hits
+
+
+# %% wrong="the mode of the whole model for all of its parts" says=["a norm in eval mode: the model, or a part of it, is in another mode"]
+def hidden_syncs(model, optimizer, batches):
+    losses, hits = [], torch.zeros((), dtype=torch.int64, device=device)
+    for x, y in batches:
+        optimizer.zero_grad()
+        scores = model(x)
+        loss = F.cross_entropy(scores, y)
+        loss.backward()
+        grads = [p.grad for p in model.parameters() if p.grad is not None]
+        norm = torch.stack([g.square().sum() for g in grads]).sum().sqrt()
+        for g in grads:
+            g.mul_((1 / norm).clamp(max=1))
+        optimizer.step()
+        losses.append(loss.detach())
+        hits = hits + (scores.argmax(1) == y).sum()
+    model.train(model.training)
+    return torch.stack(losses) if losses else torch.zeros(0, device=device), hits

@@ -14,6 +14,7 @@
 # - "The spread is the longest time less the shortest"
 # - "Something may be in the queue when your function is called"
 # - "Left out, they are 3 and 7"
+# - "perhaps in large whole numbers"
 #
 # Admits:
 #
@@ -21,6 +22,7 @@
 # - "(1 or more)": once
 # - "an even number of times": an even number
 # - "Something may be in the queue": tiny kernels
+# - "perhaps in large whole numbers": nanoseconds since 1970
 
 # %% wrong="no synchronise at the end" breaks="until its work is done" says=["only the launches were timed"]
 def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
@@ -504,7 +506,7 @@ def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
     return round(statistics.median(times), 1), max(times) - min(times)
 
 
-# %% wrong="two quantiles" says=["1 of 14 cases", "once: raised StatisticsError"]
+# %% wrong="two quantiles" says=["once: raised ValueError", "repeats may be 1, and the one time is the median"]
 def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
     for _ in range(warmup):
         run()
@@ -516,3 +518,37 @@ def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
         synchronise()
         times.append(clock() - begin)
     return statistics.quantiles(times, n=2)[0], max(times) - min(times)
+
+
+# %% wrong="stamps in float64" breaks="perhaps in large whole numbers" says=["nanoseconds since 1970: a clock may tell large whole numbers"]
+import numpy as np  # noqa: E402
+
+
+def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
+    for _ in range(warmup):
+        run()
+    stamps = np.zeros((repeats, 2))
+    for n in range(repeats):
+        synchronise()
+        stamps[n, 0] = clock()
+        run()
+        synchronise()
+        stamps[n, 1] = clock()
+    times = stamps[:, 1] - stamps[:, 0]
+    return float(np.median(times)), float(np.ptp(times))
+
+
+# %% wrong="outliers are left out of the spread" says=["one slow call: the longest time counts in the spread"]
+def measure_it_right(run, synchronise, clock, warmup=3, repeats=7):
+    for _ in range(warmup):
+        run()
+    times = []
+    for _ in range(repeats):
+        synchronise()
+        begin = clock()
+        run()
+        synchronise()
+        times.append(clock() - begin)
+    median = statistics.median(times)
+    usual = [time for time in times if time <= 5 * median] or times
+    return median, max(usual) - min(usual)

@@ -10,12 +10,15 @@
 # - "the bytes of an element"
 # - "(one buffer the size of each parameter)"
 # - "(two)"
+# - "without computing the step"
+# - "Sizes may be huge"
 #
 # Admits:
 #
 # - "in any order behind a first linear layer": activations in a row
 # - "is the number of rows": float64, one row
 # - "`("gelu",)`": ends with GELU
+# - "Sizes may be huge": huge
 
 # %% wrong="no bias" breaks="linear layers with a bias" says=["biases are parameters, too"]
 def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
@@ -831,4 +834,68 @@ def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int
         "gradients": parameters * itemsize,
         "optimizer": {"sgd": 0, "momentum": 1, "adam": 2}[optimizer] * parameters * 4,
         "activations": sum(widths[k] for k in kept) * batch * itemsize,
+    }
+
+
+# %% wrong="products in int32" breaks="Sizes may be huge" says=["huge: parameters", "that went round at 2**31"]
+import numpy as np  # noqa: E402
+
+
+def memory_ledger(layers, batch, optimizer, itemsize):
+    shapes = np.array([layer[1:] for layer in layers if layer[0] == "linear"], dtype=np.int32)
+    with np.errstate(over="ignore"):
+        size = int(((shapes[:, 0] + 1) * shapes[:, 1]).sum()) * itemsize
+    widths = [layers[0][1]]
+    for layer in layers:
+        widths.append(layer[2] if layer[0] == "linear" else widths[-1])
+    kept = {k + 1 if name in ("relu", "tanh") else k for k, (name, *_) in enumerate(layers)}
+    return {
+        "parameters": size,
+        "gradients": size,
+        "optimizer": size * {"sgd": 0, "momentum": 1, "adam": 2}[optimizer],
+        "activations": sum(widths[k] for k in kept) * batch * itemsize,
+    }
+
+
+# %% wrong="products in a float32 tensor" says=["huge: parameters", "right to a few digits only"]
+def memory_ledger(layers, batch, optimizer, itemsize):
+    shapes = torch.tensor([layer[1:] for layer in layers if layer[0] == "linear"]).float()
+    size = int(((shapes[:, 0] + 1) * shapes[:, 1]).sum()) * itemsize
+    widths = [layers[0][1]]
+    for layer in layers:
+        widths.append(layer[2] if layer[0] == "linear" else widths[-1])
+    kept = {k + 1 if name in ("relu", "tanh") else k for k, (name, *_) in enumerate(layers)}
+    return {
+        "parameters": size,
+        "gradients": size,
+        "optimizer": size * {"sgd": 0, "momentum": 1, "adam": 2}[optimizer],
+        "activations": sum(widths[k] for k in kept) * batch * itemsize,
+    }
+
+
+# %% wrong="runs the step" breaks="without computing the step" says=["huge: raised RuntimeError", "no layer has to be made"]
+def memory_ledger(layers, batch, optimizer, itemsize):
+    dtype = torch.float32 if itemsize == 4 else torch.float64
+    parts = {"relu": nn.ReLU, "tanh": nn.Tanh, "gelu": nn.GELU}
+    model = nn.Sequential(
+        *(
+            nn.Linear(*sizes, dtype=dtype) if name == "linear" else parts[name]()
+            for name, *sizes in layers
+        )
+    )
+    own = {p.untyped_storage()._cdata for p in model.parameters()}
+    kept = {}
+
+    def pack(tensor):
+        kept[tensor.untyped_storage()._cdata] = tensor
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        model(torch.zeros(batch, layers[0][1], dtype=dtype))
+    size = sum(p.nbytes for p in model.parameters())
+    return {
+        "parameters": size,
+        "gradients": size,
+        "optimizer": size * {"sgd": 0, "momentum": 1, "adam": 2}[optimizer],
+        "activations": sum(t.nbytes for key, t in kept.items() if key not in own),
     }

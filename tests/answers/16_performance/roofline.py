@@ -844,3 +844,27 @@ def roofline(
         numbers = 2 * s[:4].prod() + s[[1, 4, 4]].prod()
     flops, nbytes = int(flops), int(numbers * itemsize)
     return flops, nbytes, "compute" if flops / peak > nbytes / bandwidth else "memory"
+
+
+# %% wrong="peak and bandwidth in whole numbers" says=["not compute-bound", "peak and bandwidth needn't be whole numbers"]
+def roofline(
+    kind: str, sizes: tuple[int, ...], itemsize: int, peak: float, bandwidth: float
+) -> tuple[int, int, str]:
+    if kind == "linear":
+        batch, inputs, outputs = sizes
+        flops = 2 * batch * inputs * outputs
+        elements = batch * inputs + inputs * outputs + batch * outputs
+    elif kind == "bias":
+        rows, columns = sizes
+        flops, elements = rows * columns, 2 * rows * columns + columns
+    elif kind in ("conv", "depthwise"):
+        *channels, height, width, kernel = sizes[1:]
+        places = sizes[0] * height * width
+        weight = kernel**2 * (channels[0] * channels[1] if kind == "conv" else channels[0])
+        flops, elements = 2 * places * weight, places * (channels[0] + channels[-1]) + weight
+    else:
+        flops = {"copy": 0, "add": 1, "add_": 1, "axpy": 2}[kind] * sizes[0]
+        elements = (2 if kind == "copy" else 3) * sizes[0]
+    nbytes = elements * itemsize
+    slower = flops * int(bandwidth) > nbytes * int(peak)
+    return flops, nbytes, "compute" if slower else "memory"

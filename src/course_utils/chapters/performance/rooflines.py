@@ -161,6 +161,8 @@ def check_roofline(
     choice = bound in ("compute", "memory")
     assert choice, 'bound is "compute" or "memory"'
     tie = ", memory where both take as long" if compute == memory else ""
+    if peak % 1 or bandwidth % 1:
+        tie = "; peak and bandwidth needn't be whole numbers"
     assert bound == expected, (
         f"not {bound}-bound: compare flops / peak, {compute:.3g} s, with bytes / bandwidth, "
         f"{memory:.3g} s; the longer one is waited for{tie}"

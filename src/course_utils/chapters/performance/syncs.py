@@ -115,6 +115,7 @@ LOOPS: dict[str, dict] = {
     "flat batches": dict(batches=[(4, 0.01), (64, 0.01)], seed=4),
     "one row": dict(batches=[(1, 1.0)], seed=2),
     "no batch": dict(batches=[]),
+    "no batch, float64": dict(batches=[], dtype="float64"),
     "float64": dict(batches=[(5, 2.0), (6, 0.5)], dtype="float64", seed=3),
     "bfloat16": dict(batches=[(6, 0.5)], dtype="bfloat16", seed=3),
     "frozen, with old gradients": dict(batches=[(8, 0.5), (4, 0.1)], old=True, seed=5),
@@ -130,7 +131,8 @@ LOOPS: dict[str, dict] = {
     "gradients that are all 0": dict(batches=[(6, 1.0), (3, 2.0)], sure=True, seed=13),
     "batch norm": dict(batches=[(8, 2.0), (4, 0.5)], norm=True, seed=16),
     "two groups of parameters": dict(batches=[(8, 2.0), (4, 0.5)], groups=True, seed=15),
-    "a model in eval mode": dict(batches=[(4, 1.0)], eval=True, seed=11),
+    "a model in eval mode": dict(batches=[(4, 1.0), (4, 2.0)], eval=True, norm=True, seed=11),
+    "a norm in eval mode": dict(batches=[(4, 1.0), (4, 2.0)], part=True, norm=True, seed=18),
     "called twice": dict(batches=[(8, 2.0), (4, 0.5)], again=True, seed=17),
     "longer": dict(batches=[(4, 0.3 * n) for n in range(1, 9)], seed=7),
 }
@@ -195,12 +197,19 @@ def _task(case: dict) -> tuple[nn.Module, torch.optim.Optimizer, list]:
         with torch.no_grad():
             labels = model(x).argmax(1) if case.get("sure") else labels
         batches.append((x, labels))
+    model.train(not case.get("eval"))
+    if case.get("part"):
+        model[-1].eval()
     return model, optimizer, batches
 
 
 def _numbers(model: nn.Module) -> list[torch.Tensor]:
     """Copies of a model's parameters and buffers, on the host."""
     return [t.detach().cpu().clone() for t in (*model.parameters(), *model.buffers())]
+
+
+def _modes(model: nn.Module) -> list[bool]:
+    return [part.training for part in model.modules()]
 
 
 def _look(module: nn.Module, args: tuple, output: torch.Tensor) -> None:
@@ -218,7 +227,6 @@ def _joined(first: Any, second: Any) -> Any:
 def run_loop(loop: Callable[..., Any], case: dict) -> dict:
     """What a training loop leaves behind, as plain values and tensors."""
     model, optimizer, batches = _task(case)
-    model.train(not case.get("eval"))
     next(model.children()).register_forward_hook(_look)
     same = forbid_side_effects(model, but=("mode", "grad", "values"))
     with same, count_syncs() as counts:
@@ -230,11 +238,12 @@ def run_loop(loop: Callable[..., Any], case: dict) -> dict:
             if "NoneType" not in str(error):
                 raise
             words = "a parameter that is frozen or isn't used may have no gradient: .grad is None"
-            raise type(error)(f"{error}; {words}") from error
+            raise type(error)(f"{error}; {words}").with_traceback(error.__traceback__) from error
         except RuntimeError as error:
             if batches:
                 raise
-            raise RuntimeError(f"{error}; batches may be empty, and so is losses then") from error
+            words = f"{error}; batches may be empty, and so is losses then"
+            raise RuntimeError(words).with_traceback(error.__traceback__) from error
     words = "batches is the caller's list: go through it, and leave it as it is"
     assert len(batches) == len(case["batches"]), words
     loose = isinstance(found, (tuple, list)) and len(found) == 2
@@ -250,13 +259,15 @@ def run_loop(loop: Callable[..., Any], case: dict) -> dict:
         "syncs": dict(counts),
         "weights": _numbers(model),
         "momentum": len(optimizer.state),
-        "modes": [part.training for part in model.modules()],
+        "modes": _modes(model),
     }
 
 
 def _truth(case: dict, limit: float = 1.0, clip: str = "norm") -> tuple:
     """Losses, hits and weights of the loop that the exercise shows; ``clip`` switches slips."""
     model, optimizer, batches = _task(case)
+    if clip in ("train", "eval"):
+        model.train(clip == "train")
     losses, hits = [], 0
     for x, y in batches * (2 if case.get("again") and clip != "once" else 1):
         if clip == "all zero_grad":
@@ -329,6 +340,8 @@ def check_loop(outcome: dict, case: dict) -> None:
         "decay moves it",
         "shared": "a parameter that two layers share counts once",
         "one rate": "each group of parameters has its own learning rate: optimizer.step() knows it",
+        "train": "the model was put into training mode; the chatty loop leaves modes as they are",
+        "eval": "the model was put into eval mode; the chatty loop leaves modes as they are",
         "once": "called again, it trains again",
         "twice": "the model runs once in each step: batch norm's averages move each time",
         "least": "the factor has no least value, however large the norm is",
@@ -342,6 +355,7 @@ def check_loop(outcome: dict, case: dict) -> None:
         if _near(outcome["weights"], slip, close):
             raise AssertionError(f"the weights differ from those of the chatty loop: {reason}")
     assert same, "the weights afterwards differ from those of the chatty loop"
+    dtype = dtype if losses else torch.float32
     right = torch.tensor(losses, dtype=dtype)
     late = torch.tensor(_truth(case, clip="after")[0], dtype=dtype).reshape(-1)
     mean = {"those from after the step; the chatty loop notes them before it": late}
@@ -360,8 +374,8 @@ def check_loop(outcome: dict, case: dict) -> None:
         names = ", ".join(f"{name} {count} times" for name, count in outcome["syncs"].items())
         raise AssertionError(f"the host waited for the device: {names}")
     assert not outcome["graph"], "losses keeps the graph of every step alive: detach"
-    modes = set(outcome["modes"])
-    assert modes == {not case.get("eval")}, "the model is in another mode than before"
+    modes = _modes(_task(case)[0])
+    assert outcome["modes"] == modes, "the model, or a part of it, is in another mode than before"
 
 
 def _near(mine: list, right: list, close: tuple[float, float]) -> bool:
