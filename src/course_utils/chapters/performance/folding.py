@@ -97,10 +97,15 @@ def run_fold(fold: Callable[..., Any], case: dict) -> dict:
         try:
             conv = fold(block)
         except (AttributeError, TypeError) as error:
+            if "BFloat16" in str(error):  # of no use to the caller of .numpy()
+                words = "NumPy has no bfloat16: convert before, or stay with tensors"
+                raise type(error)(f"{error}; {words}").with_traceback(
+                    error.__traceback__
+                ) from error
             if "NoneType" not in str(error):
                 raise
             words = "skip, a bias, and the weight and bias of a norm may be None"
-            raise type(error)(f"{error}; {words}") from error
+            raise type(error)(f"{error}; {words}").with_traceback(error.__traceback__) from error
     found: dict[str, Any] = {"kind": type(conv).__name__, "conv": isinstance(conv, nn.Conv2d)}
     after = block.state_dict()
     found["same"] = before.keys() == after.keys() and all(
@@ -251,6 +256,9 @@ def check_fold(found: dict, case: dict) -> None:
     assert found["same"], "the block's own weights or statistics were changed: work on copies"
     dtype = case.get("dtype", "float32")
     assert found["dtype"] == dtype, f"the convolution is {found['dtype']}, the block {dtype}"
+    shape, stride = tuple(found["y"].shape), block.wide.stride
+    words = f"its output has shape {shape}, expected {tuple(right.shape)}: the stride is {stride}"
+    assert shape == tuple(right.shape), words
     near = {"rtol": 1e-3, "atol": 1e-4} if right.dtype.itemsize > 2 else {"rtol": 0.1, "atol": 0.5}
     check_value(found["y"], right, "its output", slips, **near)
     exact = right.dtype != torch.float64 or torch.allclose(found["y"], right, 1e-9, 1e-9)
