@@ -305,3 +305,16 @@ graph_breaks = {
     "scale": scaled,
     "positive": lambda x: torch.where(x > 0, x, 0.0).sum(),
 }
+
+
+# %% wrong="the infinity norm of a matrix" says=["scale, two dimensions: the result differs: the largest size of an element, not the largest sum of a row"]
+def scale(x):
+    largest = torch.linalg.norm(x, float("inf"))
+    return x / torch.where(largest > 0, largest, 1.0)
+
+
+graph_breaks = {
+    "branch": lambda x: torch.where(x.sum() > 0, x * 2, x - 1),
+    "scale": scale,
+    "positive": lambda x: x.clamp(min=0).sum(),
+}

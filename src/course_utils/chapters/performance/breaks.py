@@ -89,6 +89,9 @@ SLIPS: dict[str, dict[str, Callable]] = {
         "one number for the whole tensor, not one for each column": lambda x: (
             x / torch.where(x.abs().max() == 0, 1.0, x.abs().amax(0))
         ),
+        "the largest size of an element, not the largest sum of a row": lambda x: (
+            x / torch.where(x.any(), x.abs().sum(-1).max(), 1.0)
+        ),
         "squares of large numbers are infinite, those of small ones 0": lambda x: (
             x / torch.where((x * x).max() == 0, 1.0, (x * x).max().sqrt())
         ),

@@ -97,10 +97,12 @@ def check_schedule(found: Any, saved: Sequence[int], others: Sequence[Sequence[i
         f"peak is of type {kind}, expected an int: sizes are whole numbers"
     )
     more = "; a sum of billions needs more than 32 bits" if right >= 2**31 else ""
+    best = min(peak(saved, lengths) for lengths in partitions(len(saved)))
+    if more and 0 < mine < best and (mine - right) % 2**32:
+        more = "; no schedule has so small a peak: is it the number that you begin with?"
     assert mine == right, (
         f"peak is not that of these lengths: first inputs, and the largest rest{more}"
     )
-    best = min(peak(saved, lengths) for lengths in partitions(len(saved)))
     more = "; it doesn't begin with the best one of the first layers alone"
     more = more if _by_prefixes(saved) > best else ""
     if (
