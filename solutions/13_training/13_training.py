@@ -840,7 +840,8 @@ show(
 # - files of other names stay, such as `step-final.pt`, whether you can read them or not (what is named by
 #   `step-`, digits and `.pt` is yours);
 # - **killed at any moment**, each of these files that is there loads; the newest step is at least as new
-#   as before the call; there are no fewer steps than before; `best.pt` is as good as before or better;
+#   as before the call; there are no fewer steps than before; `best.pt` is as good as before or better (the score
+#   of the killed call itself may be lost);
 # - what a killed save leaves behind must not end in `.pt`, and must not disturb the next call.
 #
 # `atomic_save` is yours to use. Example: scores 0.8, 0.9, 0.7 at steps 1, 2, 3 with `keep=2` leave
@@ -1407,7 +1408,7 @@ print("another order:", (values[0] + values[2] + values[1]).item())
 # ### Exercise 13.6 — An order that stays ★★ · 8 min · 3 points
 #
 # Write `deterministic(names, seed, epoch)`, which shuffles names and draws a number for each, the same in every
-# process. `names` is a set of strings, maybe empty, `seed` and `epoch` are whole numbers from 0 to 999.
+# process. `names` is a set of printable strings, maybe empty, `seed` and `epoch` are whole numbers from 0 to 999.
 # Return a list of pairs `(name, noise)`, each name once, in a shuffled order, in which each may come anywhere,
 # with `noise` a `float` (`np.float64` is one too) drawn from the standard normal distribution. The rules:
 #
@@ -1819,8 +1820,8 @@ print("it reports more than 95 %:        ", torch.load(report)["accuracy"] > 0.9
 # - An improvement is a loss below `best - min_delta`, where `best` is the loss of the last improvement, and
 #   infinity before the first. A loss of NaN or +infinity is never an improvement; no loss is -infinity.
 # - At the end the model holds the weights **and buffers** it had after the best epoch: all of its
-#   `state_dict()`, which has nothing but these, in the same parameter objects, each of its own dtype.
-#   Without any improvement it stays as it is.
+#   `state_dict()`, which has nothing but these, in the same parameter objects, each of its own dtype,
+#   bfloat16 too. Without any improvement it stays as it is.
 # - Until then training is left alone: each epoch begins with what the one before it left, and gradients
 #   are on. Modes, `requires_grad` and `.grad` are the business of `epoch()`: leave them.
 # - Return `(best_epoch, epochs)`: the best epoch's number, counted from 1 (0 if there was none), and how many
@@ -1962,8 +1963,8 @@ show(figure, "Validation accuracy by step: jagged for the weights, smooth for th
 #
 # Write two functions: `ema` brings an average up to date after a step, `swapped_in` lends it to the model.
 #
-# `ema(average, state, step, decay)` takes two dicts of the same names, as `state_dict()` gives them but in any
-# order, and `step`, counted from 0. It returns a new dict:
+# `ema(average, state, step, decay)` takes two dicts of the same names, as `state_dict()` gives them (two names
+# may share a tensor) but in any order, and `step`, counted from 0. It returns a new dict:
 #
 # - floating-point entries (`is_floating_point()`): `d * average + (1 - d) * state`, in their own dtype, with
 #   $d = \min(\text{decay}, (1 + \text{step}) / (10 + \text{step}))$;
@@ -1973,9 +1974,10 @@ show(figure, "Validation accuracy by step: jagged for the weights, smooth for th
 #
 # `swapped_in(model, average)` returns a context manager, and changes nothing yet.
 #
-# - Inside the block the model has the values of `average`, buffers included.
+# - Inside the block the model has the values of `average`, buffers included, whatever their dtype.
 # - After it, it has those again that it had when the block began, whatever the block raises (KeyboardInterrupt
-#   too) or does, a forward pass in training mode included.
+#   too) or does, an optimizer's step and a forward pass in training mode included, which may put a new
+#   tensor in a buffer's place.
 # - What `average` holds stays as it is. All else stays: the parameters are the same objects, so that the
 #   optimizer still knows them, and modes, hooks, `requires_grad`, `.grad` and grad mode are what they were,
 #   inside the block too.
@@ -2375,8 +2377,8 @@ show(figure, "Validation accuracy by epoch: three ways from a backbone, above on
 # %% [markdown]
 # ### Exercise 13.11 — A new head ★★ · 12 min · 4 points
 #
-# Write two functions that adapt a trained model, an `nn.Sequential` of two: `model[0]` the backbone, `model[1]`
-# the head, an `nn.Linear`.
+# Write two functions that adapt a trained model, an `nn.Sequential` of two, which may have names: `model[0]` the
+# backbone, `model[1]` the head, an `nn.Linear`.
 #
 # `transfer(model, classes, mode, lr)` puts a new, trainable `nn.Linear` in the head's place, with a bias,
 # `classes` outputs and the old head's inputs, on the device of the old one. It returns parameter groups for an
@@ -2393,7 +2395,7 @@ show(figure, "Validation accuracy by epoch: three ways from a backbone, above on
 # `train_mode(model)` is called in place of `model.train()`: everything goes into training mode, except batch norm
 # layers (`nn.BatchNorm1d`, `2d`, `3d`, and classes derived from them) whose **weight** does not require a gradient,
 # whatever their bias does. These go into evaluation mode, so that their statistics stay. Modes are all that it changes.
-# Every batch norm here has a weight, and no layer inside.
+# Every batch norm here is one of these, has a weight, and no layer inside.
 
 
 # %% nbgrader={"grade_id": "try-transfer", "locked": true} jupyter={"source_hidden": true}

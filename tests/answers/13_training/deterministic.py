@@ -20,7 +20,7 @@
 # Admits:
 #
 # - "maybe empty": an empty set of names
-# - "a set of strings": names that differ in capitals, blanks and accents alone
+# - "a set of printable strings": names that differ in capitals, blanks and accents alone
 # - "who may change it": other names, and a list that the caller emptied
 
 # %% wrong="walks the set" breaks="not on the order in which the set is walked" says=["sort the names first"]

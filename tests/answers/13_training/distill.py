@@ -301,7 +301,7 @@ def distill(student, teacher, labels, temperature, alpha):
     return alpha * temperature**2 * divergence - (1 - alpha) * F.cross_entropy(student, labels)
 
 
-# %% wrong="forgets old gradients" says=["an old .grad of the student was changed"]
+# %% wrong="forgets old gradients" judge="differs" says=["an old .grad of the student was changed"]
 def distill(student, teacher, labels, temperature, alpha):
     student.grad = None
     own = (student / temperature).log_softmax(1)
@@ -460,3 +460,11 @@ def distill(student, teacher, labels, temperature, alpha):
     soft = kl_divergence(expert, Categorical(logits=wide / temperature)).mean()
     loss = alpha * temperature**2 * soft + (1 - alpha) * F.cross_entropy(wide, labels)
     return loss.to(student.dtype)
+
+
+# %% wrong="a temperature of 1 at least" says=["a temperature below 1 was taken for 1"]
+def distill(student, teacher, labels, temperature, alpha):
+    temperature = max(temperature, 1.0)
+    own, soft = ((z / temperature).log_softmax(1) for z in (student, teacher.detach()))
+    divergence = F.kl_div(own, soft, reduction="batchmean", log_target=True)
+    return alpha * temperature**2 * divergence + (1 - alpha) * F.cross_entropy(student, labels)

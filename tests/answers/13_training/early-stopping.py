@@ -11,6 +11,7 @@
 # - "it had after the best epoch"
 # - "in the same parameter objects"
 # - "each of its own dtype"
+# - "bfloat16 too"
 # - "Without any improvement it stays as it is"
 # - "each epoch begins with what the one before it left"
 # - "gradients are on"
@@ -915,4 +916,36 @@ def early_stopping(model, epoch, patience, min_delta, most):
             }
     if kept is not None:
         model.load_state_dict(kept)
+    return best_epoch, done
+
+
+# %% wrong="weights and buffers in one vector" breaks="each of its own dtype" says=["num_batches_tracked lost digits", "in one vector all are of one dtype"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, bad, kept, done = float("inf"), 0, 0, None, 0
+    while done < most and bad < patience:
+        loss = epoch()
+        done, bad = done + 1, bad + 1
+        if loss < best - min_delta:
+            best, best_epoch, bad = loss, done, 0
+            kept = torch.cat([value.flatten() for value in model.state_dict().values()])
+    if kept is not None:
+        values = list(model.state_dict().values())
+        parts = kept.split([value.numel() for value in values])
+        for value, part in zip(values, parts, strict=True):
+            value.copy_(part.view(value.shape))
+    return best_epoch, done
+
+
+# %% wrong="keeps NumPy arrays" breaks="bfloat16 too" says=["a parameter is of bfloat16, which NumPy doesn't know: keep tensors"]
+def early_stopping(model, epoch, patience, min_delta, most):
+    best, best_epoch, bad, kept, done = float("inf"), 0, 0, {}, 0
+    while done < most and bad < patience:
+        loss = epoch()
+        done, bad = done + 1, bad + 1
+        if loss < best - min_delta:
+            best, best_epoch, bad = loss, done, 0
+            state = model.state_dict().items()
+            kept = {name: value.cpu().numpy().copy() for name, value in state}
+    for name, array in kept.items():
+        model.state_dict()[name].copy_(torch.from_numpy(array))
     return best_epoch, done

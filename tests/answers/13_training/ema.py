@@ -15,6 +15,10 @@
 # - "whatever the block raises"
 # - "(KeyboardInterrupt too)"
 # - "a forward pass in training mode included"
+# - "which may put a new"
+# - "an optimizer's step"
+# - "whatever their dtype"
+# - "(two names"
 # - "What `average` holds stays as it is"
 # - "the parameters are the same objects"
 # - "and modes, hooks, `requires_grad`, `.grad` and grad mode are what they were"
@@ -304,8 +308,8 @@ def swapped_in(model, average):
     tensors, recording = model.state_dict(keep_vars=True), torch.is_grad_enabled()
     kept = {name: tensor.detach().clone() for name, tensor in tensors.items()}
     with torch.no_grad(), contextlib.ExitStack() as stack:
+        stack.callback(lambda: [model.state_dict()[n].copy_(value) for n, value in kept.items()])
         for name, tensor in tensors.items():
-            stack.callback(tensor.copy_, kept[name])
             tensor.copy_(average[name])
         with torch.set_grad_enabled(recording):
             yield model
@@ -532,8 +536,8 @@ def ema(average, state, step, decay):
 @contextlib.contextmanager
 def swapped_in(model, average):
     with contextlib.ExitStack() as stack:
+        stack.callback(model.load_state_dict, copy.deepcopy(model.state_dict()))
         for name, tensor in model.state_dict().items():
-            stack.callback(tensor.copy_, tensor.clone())
             tensor.copy_(average[name])
         yield stack
 
@@ -1234,3 +1238,90 @@ def swapped_in(model, average):
     finally:
         for name, value in tensors.items():
             value.data = kept[name]
+
+
+# %% wrong="parameters are the average's own for a while" breaks="an optimizer's step" says=["a second block, after a step: the average changed when the model did"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        n: d * average[n] + (1 - d) * v if v.is_floating_point() else v.clone()
+        for n, v in state.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    own = {name: parameter.data for name, parameter in model.named_parameters()}
+    rest = {n: v.clone() for n, v in model.state_dict().items() if n not in own}
+    try:
+        for name, parameter in model.named_parameters():
+            parameter.data = average[name].data
+        model.load_state_dict({name: average[name] for name in rest}, strict=False)
+        yield
+    finally:
+        for name, parameter in model.named_parameters():
+            parameter.data = own[name]
+        model.load_state_dict(rest, strict=False)
+
+
+# %% wrong="copies back into the tensors of before the block" breaks="which may put a new" says=["a second block, after a step", "ask model.state_dict() anew on the way out"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        n: d * average[n] + (1 - d) * v if v.is_floating_point() else v.clone()
+        for n, v in state.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    live = model.state_dict()
+    own = {name: value.clone() for name, value in live.items()}
+    for name, value in live.items():
+        value.copy_(average[name])
+    try:
+        yield
+    finally:
+        for name, value in live.items():
+            value.copy_(own[name])
+
+
+# %% wrong="keeps NumPy arrays" breaks="whatever their dtype" says=["a block that raises ValueError", "of bfloat16, which NumPy doesn't know: keep tensors"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    return {
+        n: d * average[n] + (1 - d) * v if v.is_floating_point() else v.clone()
+        for n, v in state.items()
+    }
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    own = {name: value.numpy().copy() for name, value in model.state_dict().items()}
+    model.load_state_dict(average)
+    try:
+        yield
+    finally:
+        model.load_state_dict({name: torch.from_numpy(array) for name, array in own.items()})
+
+
+# %% wrong="works in place on a deep copy" breaks="(two names" says=["one tensor under two names", "averaged twice"]
+def ema(average, state, step, decay):
+    d = min(decay, (1 + step) / (10 + step))
+    new = copy.deepcopy(average)
+    for name, value in new.items():
+        if value.is_floating_point():
+            value.mul_(d).add_((1 - d) * state[name])
+        else:
+            new[name] = state[name].clone()
+    return new
+
+
+@contextlib.contextmanager
+def swapped_in(model, average):
+    own = copy.deepcopy(model.state_dict())
+    model.load_state_dict(average)
+    try:
+        yield
+    finally:
+        model.load_state_dict(own)

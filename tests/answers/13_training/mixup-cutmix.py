@@ -808,3 +808,21 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
         own = 1 - (last - first) * (stop - start) / (rows * columns)
     soft = own * labels + (1 - own) * labels[order]
     return mixed, soft.to(x.dtype)
+
+
+# %% wrong="two negative sides of a box behind the image" breaks="or be outside altogether" says=["box=(9, 10, 3, 3) of an 8 × 8 image", "a negative length times another length"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("either a weight or a box")
+    hot = F.one_hot(y, classes).to(x.dtype)
+    if weight is not None:
+        mixed = weight * x + (1 - weight) * x[order]
+    else:
+        top, left, height, width = box
+        rows, columns = x.shape[2:]
+        a, b = max(top, 0), max(min(top + height, rows), 0)
+        c, d = max(left, 0), max(min(left + width, columns), 0)
+        mixed = x.clone()
+        mixed[:, :, a:b, c:d] = x[order][:, :, a:b, c:d]
+        weight = 1 - max((b - a) * (d - c), 0) / (rows * columns)
+    return mixed, weight * hot + (1 - weight) * hot[order]

@@ -1,6 +1,7 @@
 # %% [markdown]
 # Rules:
 #
+# - "which may have names"
 # - "puts a new, trainable `nn.Linear`"
 # - "with a bias, `classes` outputs and the old head's inputs"
 # - "on the device of the old one"
@@ -251,14 +252,14 @@ def transfer(model, classes, mode, lr):
     if factor is None:
         raise ValueError(f"unknown mode: {mode}")
     weight = model[1].weight
-    setattr(
-        model, "1", nn.Linear(weight.shape[1], classes, device=weight.device, dtype=weight.dtype)
-    )
+    head, kind = model[1], {"device": weight.device, "dtype": weight.dtype}
+    place = next(name for name, part in model.named_children() if part is head)
+    setattr(model, place, nn.Linear(weight.shape[1], classes, **kind))
     model.requires_grad_(True)
     if mode == "probe":
         model[0].requires_grad_(False)
     return [
-        {"params": [p], "lr": lr if name.startswith("1.") else lr * factor}
+        {"params": [p], "lr": lr if name.startswith(place) else lr * factor}
         for name, p in model.named_parameters()
         if p.requires_grad
     ]
@@ -691,7 +692,7 @@ def transfer(model, classes, mode, lr):
     except KeyError:
         raise ValueError(f"mode is {mode!r}") from None
     head = nn.Linear(model[1].weight.shape[1], classes).to(model[1].weight.device)
-    setattr(model, "1", head)
+    setattr(model, list(dict(model.named_children()))[1], head)
     body = dict(model[0].named_parameters()).values()
     for p in body:
         p.requires_grad = factor > 0
@@ -1073,3 +1074,24 @@ def train_mode(model):
     norms = nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d
     for layer in model.modules():
         layer.train(not isinstance(layer, norms) or layer.weight.requires_grad)
+
+
+# %% wrong="the head by the name '1'" breaks="which may have names" says=["and now there are features, classifier, 1", "assign model[1]"]
+def transfer(model, classes, mode, lr):
+    if mode not in ("probe", "full", "discriminative"):
+        raise ValueError(mode)
+    head = nn.Linear(model[1].in_features, classes, device=model[1].weight.device)
+    model.add_module("1", head)
+    model[0].requires_grad_(mode != "probe")
+    groups = [{"params": list(head.parameters()), "lr": lr}]
+    if mode != "probe":
+        rate = lr if mode == "full" else lr / 10
+        groups.append({"params": list(model[0].parameters()), "lr": rate})
+    return groups
+
+
+def train_mode(model):
+    model.train()
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            module.train(module.weight.requires_grad)

@@ -11,6 +11,8 @@ from course_utils.learner.checks import check_close, check_equal
 from course_utils.learner.devices import device
 from course_utils.learner.other_states import check_states
 
+RENEWED = "second.norm.running_mean"  # in one block a new tensor comes in this one's place
+DTYPES = {"ValueError": torch.bfloat16}
 RAISED = {kind.__name__: kind for kind in (ZeroDivisionError, KeyboardInterrupt, ValueError)}
 
 
@@ -30,8 +32,9 @@ def run_swapped_in(swapped_in, ends: str) -> dict:
     ``ends`` names what it raises, or is "", "without gradients" or "after another block".
     """
     fine = ends == "after another block"  # float64, and values that float32 can't hold
-    model, x = awkward_model().to(device), torch.randn(5, 4, generator=drawn(1)).to(device)
-    model, x = (model.double(), x.double()) if fine else (model, x)
+    dtype = torch.float64 if fine else DTYPES.get(ends, torch.float32)
+    model = awkward_model(dtype=dtype).to(device)
+    x = torch.randn(5, 4, generator=drawn(1)).to(device, dtype)
     average = {name: filled(value) for name, value in reversed(model.state_dict().items())}
     recording = ends != "without gradients"
     objects, before = model.state_dict(keep_vars=True), frozen(dict(model.state_dict()))
@@ -45,7 +48,7 @@ def run_swapped_in(swapped_in, ends: str) -> dict:
     assert frozen(dict(model.state_dict())) == before, words
     with torch.no_grad():  # a step between the call and the block
         for value in model.state_dict().values():
-            value.add_(1 if value.is_floating_point() else 2**24)  # what float32 can't hold
+            value.add_(1 if value.is_floating_point() else 2**60)  # what no float can hold
         if ends == "ZeroDivisionError":  # training has gone wrong
             next(model.parameters()).view(-1)[0] = torch.nan
     if ends == "after another block":
@@ -69,6 +72,8 @@ def run_swapped_in(swapped_in, ends: str) -> dict:
                 lent = all(torch.equal(value, filled(value)) for value in average.values())
                 nested = ends != "" or _nested(swapped_in, model)
                 model(x)  # in training mode: batch norm moves its statistics
+                if fine:  # an optimizer's step, and a layer that makes a new tensor of its buffer
+                    _step(model)
                 if ends in RAISED:
                     raise RAISED[ends]
         except tuple(RAISED.values()) as raised:
@@ -80,6 +85,11 @@ def run_swapped_in(swapped_in, ends: str) -> dict:
             if "must match the size" in str(raised):
                 raise AssertionError(words) from raised
             raise
+        except TypeError as raised:
+            if "BFloat16" not in str(raised):
+                raise
+            words = "the model's parameters are of bfloat16, which NumPy doesn't know: keep tensors"
+            raise AssertionError(words) from raised
         except KeyError as raised:
             twice = "state_dict() has a buffer that two modules share twice, named_buffers() once"
             unsaved = "state_dict() leaves out a buffer that isn't saved, named_buffers() has it"
@@ -88,11 +98,17 @@ def run_swapped_in(swapped_in, ends: str) -> dict:
         left = torch.is_grad_enabled()
     assert state is not None, "the block did not run: is there a yield in swapped_in?"
     inside = [name for name, value in state.items() if not torch.equal(value, filled(value))]
-    after, changed = frozen(dict(model.state_dict())) == before, watch.changes()
+    after = frozen(dict(model.state_dict())) == before
+    odd = [
+        name for name, value in model.state_dict().items() if not torch.equal(value, wanted[name])
+    ]
     digits = not after and all(
         torch.allclose(value.double(), wanted[name].double(), rtol=1e-5)
         for name, value in model.state_dict().items()
     )
+    if fine:  # what the block put in a buffer's place may be there, or what was there before
+        model.second.norm.running_mean = objects[RENEWED]
+    changed = watch.changes()
     kept = all(torch.equal(value, filled(value)) for value in average.values())
     asked = [name for name, value in average.items() if value.requires_grad]
     assert not asked, f"{asked[0]} in average requires a gradient now: it stays as it is"
@@ -103,9 +119,19 @@ def run_swapped_in(swapped_in, ends: str) -> dict:
     seen = {"inside": inside, "same": same, "grad": grad == recording, "inner": inner}
     seen = seen | {"error": error, "left": left == recording}
     seen = seen | {"after": after, "digits": digits, "lent": lent, "nested": nested}
+    seen["stale"] = odd == [RENEWED]
     pairs = zip(attributes, model.modules(), strict=True)
     seen["attributes"] = sorted({name for old, part in pairs for name in set(vars(part)) - old})
     return seen | {"changed": changed, "kept": kept, "apart": apart}
+
+
+def _step(model) -> None:
+    """What a block may do: an optimizer's step, and a layer that makes a new tensor of a buffer."""
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(1)
+    norm = model.second.norm
+    norm.running_mean = norm.running_mean + 1
 
 
 def _nested(swapped_in, model) -> bool:
@@ -141,6 +167,9 @@ def check_swapped(seen, ends):
     assert not seen["attributes"], f"{words}; keep the values in a local name"
     words = "after the block values have lost digits: keep each in its own dtype"
     assert not seen["digits"], words
+    words = "after the block a buffer isn't what it was: a forward pass may put a new tensor in "
+    words += "its place, under the old name; ask model.state_dict() anew on the way out"
+    assert not seen["stale"], words
     words = (
         "after the block the model's own values, those of when the block began, are not back: take "
         "copies on the way in, not the live tensors, and put them back in a finally"
@@ -166,6 +195,7 @@ def make_states(dtype, seed):
                 "norm.running_mean": weight[1] + 1,  # a buffer is averaged like a parameter
                 "nothing": weight.new_zeros(0, 3),
                 "tracked": torch.tensor(count, device=device),
+                "large": torch.tensor([2**60 + count], device=device),  # no float holds all digits
                 "mask": mask,
                 "phase": torch.tensor([1j * count], device=device),  # is_floating_point(): False
             }
@@ -222,6 +252,20 @@ def check_nan(ema) -> None:
     assert found.isnan().tolist()[2], words
 
 
+def check_tied(ema) -> None:
+    """Two names for one tensor, as of a model whose weights are tied: each is averaged once."""
+    average, state = torch.ones(2), torch.full((2,), 2.0)
+    found = ema({"w": average, "tied": average}, {"w": state, "tied": state}, 0, 0.99)
+    words = "w and tied are one tensor under two names, as in a model with tied weights: it was "
+    words += "averaged twice. deepcopy keeps shared what is shared: make a new tensor for each name"
+    for name in ("w", "tied"):
+        twice = isinstance(found[name], torch.Tensor) and torch.allclose(
+            found[name].double(), torch.tensor(1.99).double()
+        )
+        assert not twice, words
+        check_weight(name, found[name], average, state, 0, 0.99)
+
+
 def check_small(ema, dtype) -> None:
     """1 - d is 0.001 where half precision would round d to 1."""
     zeros, ones = torch.zeros(2, dtype=dtype), torch.ones(2, dtype=dtype)
@@ -238,6 +282,8 @@ def check_odd(ema) -> None:
     with every_case() as case:
         with case("a NaN in the state, and in the average"):
             check_nan(ema)
+        with case("one tensor under two names"):
+            check_tied(ema)
         with case("called twice, and in inference mode"):
             states, what = make_states(torch.float32, 1), "ema(average, state, 3, 0.9)"
             check_states(ema, *states, 3, 0.9, what=what, but=["old_gradient", "inside_a_graph"])
@@ -251,7 +297,7 @@ def check_average(found, average, state, step, decay):
     check_equal(sorted(found), sorted(state), "the names")
     for name in ("weight", "scale", "norm.running_mean"):
         check_weight(name, found[name], average[name], state[name], step, decay)
-    for name in ("tracked", "mask", "phase", "nothing"):
+    for name in ("tracked", "mask", "phase", "nothing", "large"):
         words = f"{name}, no entry of floating-point numbers, so as in state"
         check_close(found[name], state[name], words)
     for name in state:

@@ -32,6 +32,7 @@ DISTILLED["logits in the thousands"] = (3, 4, 2.0, 0.7, 0, 1000.0)
 
 
 def right_loss(student, teacher, labels, temperature, alpha, power=2, slip=""):
+    temperature = max(temperature, 1.0) if slip == "at least 1" else temperature
     p, q = (student, teacher) if slip == "swap" else (teacher, student)
     own, dim = (1 if slip == "hot" else temperature), (0 if slip == "samples" else 1)
     own = 1 / temperature if slip in ("times", "both times") else own
@@ -79,6 +80,7 @@ SLIPS: dict[str, dict] = {
     "the divergence is averaged over the classes too: reduction='batchmean'": {"slip": "each"},
     "the divergence is summed over the samples: reduction='batchmean'": {"slip": "sum"},
     "the softmax runs over the samples, not the classes: dim=1": {"slip": "samples"},
+    "a temperature below 1 was taken for 1; any positive one is used": {"slip": "at least 1"},
     "the student's logits are not divided by T": {"slip": "hot"},
     "the student's logits are multiplied by T, where they are divided": {"slip": "times"},
     "the teacher's logits are not divided by T": {"slip": "cold"},

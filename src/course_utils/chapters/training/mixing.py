@@ -29,6 +29,7 @@ def right_mix(x, y, classes, order, weight=1.0, box=None):
 BOXES = [
     *((1, 2, 3, 2), (-2, 6, 4, 4), (5, -3, 9, 5), (0, 0, 8, 8)),
     *((9, 1, 3, 3), (1, 10, 3, 3), (-5, -5, 3, 3), (2, 2, 0, 4), (-5, 2, 3, 4), (2, -5, 4, 3)),
+    (9, 10, 3, 3),
 ]
 
 F32, F64, HALF = torch.float32, torch.float64, torch.float16

@@ -270,10 +270,13 @@ def check_remains(files, before, after_all):
 
 def check_again(again, later, saves, keep):
     """The folder after a killed save was made again, and after a later one was made instead."""
-    assert not isinstance(again, str), f"after a kill came another save: {again}"
+    there = isinstance(again, str) and "FileExistsError" in again
+    words = f"after a kill came another save: {again}"
+    words += "; that is what the killed save left: open it with mode w, not x" * there
+    assert not isinstance(again, str), words
     after = (saves[-1][0] + 1, 0.0)
     text = "after a kill the same save was made again; the folder is not what it should be"
-    assert again == right_folder(saves, keep), text
+    assert again == right_folder(saves, keep), f"{text}: it has {again}"
     found = [right_folder([*part, after], keep) for part in (saves, saves[:-1])]
     best = [right["best.pt"] for right in found]
     steps = [dict(sorted(right.items())[1:]) for right in found]  # best.pt is the first name

@@ -22,6 +22,7 @@ def run_early_stopping(
     norm: Any = nn.BatchNorm1d(2)
     norm.bias.requires_grad_(False)
     model: Any = nn.Sequential(norm, nn.Dropout()).double().append(nn.LayerNorm(1)).to(device)
+    model.append(nn.LayerNorm(1, device=device, dtype=torch.bfloat16))
     model[1].eval()
     if patience == 1:
         model.eval()  # an epoch() that trains may begin here, too
@@ -72,20 +73,27 @@ def run_early_stopping(
         result = early_stopping(model, epoch, patience, min_delta, most)
     except TooLong:
         over = 1
+    except TypeError as error:
+        if "BFloat16" not in str(error):
+            raise
+        notes.insert(0, "a parameter is of bfloat16, which NumPy doesn't know: keep tensors")
     look()
     norm = model[0]  # an answer may have put another one there
     count = norm.num_batches_tracked.item() - COUNTED
     found = [norm.weight[0].item(), norm.running_mean[0].item(), count]
     exact = all(value == value_of(int(value)) for value in found[:2])
     notes += [] if exact else [f"the values {found[:2]} lost digits: what dtype were they kept in?"]
+    for kind, part in {"float32": model[2], "bfloat16": model[3]}.items():
+        other = part.weight
+        if other.dtype != getattr(torch, kind):
+            now = str(other.dtype).removeprefix("torch.")
+            notes.append(f"a parameter of {kind} is of {now} now: each comes back in its own dtype")
+        elif exact and not torch.equal(other, torch.full_like(other, value_of(int(found[0])))):
+            words = "was not put back with the others, or lost digits"
+            notes.append(f"the parameter of {kind} {words}")
     rounded = exact and count == 0 and int(found[0]) > 0
-    notes += ["num_batches_tracked lost digits: what dtype was it kept in?"] if rounded else []
-    other = model[2].weight
-    if other.dtype != torch.float32:
-        kind = str(other.dtype).removeprefix("torch.")
-        notes.append(f"a parameter of float32 is of {kind} now: each comes back in its own dtype")
-    elif exact and not torch.equal(other, torch.full_like(other, value_of(int(found[0])))):
-        notes.append("the parameter of float32 was not put back with the others, or lost digits")
+    words = "num_batches_tracked lost digits: what dtype was it kept in? No float holds so large a "
+    notes += [words + "number exactly, and in one vector all are of one dtype"] if rounded else []
     found = [int(value) for value in found]
     left = len(set(found)) == 1 and int(norm.bias[0].item()) != found[0]
     notes += ["a parameter with requires_grad=False was not put back"] if left else []
@@ -100,7 +108,7 @@ def run_early_stopping(
     }
 
 
-COUNTED = 2**40  # batches before the first epoch: float32 can't tell them from one more
+COUNTED = 2**60  # batches before the first epoch: no float can tell them from one more
 
 
 def value_of(number: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any
 
 import torch
@@ -90,10 +91,10 @@ def _kind(head: nn.Module) -> str:
 def run_bare(transfer, mode: str, layer: bool = False, lr: float = 0.5) -> list:
     """The rates by parameter, where backbone and old head have none and no bias, or the backbone is
     a ``layer`` itself. Then the head had as many outputs before, and what should be frozen was free
-    and the other way round."""
+    and the other way round. The two parts have names."""
     body = nn.Linear(4, 4).requires_grad_(mode == "probe") if layer else nn.Flatten()
-    model: Any = nn.Sequential(body, nn.Linear(4, 5 if layer else 3, bias=layer)).to(device)
-    head = model[1]
+    head = nn.Linear(4, 5 if layer else 3, bias=layer)
+    model: Any = nn.Sequential(OrderedDict(features=body, classifier=head)).to(device)
     try:
         groups = [
             {**group, "params": list(group["params"])} for group in transfer(model, 5, mode, lr)
@@ -103,6 +104,9 @@ def run_bare(transfer, mode: str, layer: bool = False, lr: float = 0.5) -> list:
         if isinstance(error, StopIteration):
             words += "next() found nothing: a backbone may have no parameters; ask the old head"
         raise AssertionError(f"mode {mode!r} raised {words}") from error
+    words = "here the two parts have names, features and classifier, and now there are "
+    words += f"{', '.join(dict(model.named_children()))}: assign model[1], whatever its name is"
+    assert len(model) == 2, words
     words = "the head is the old one: put a new nn.Linear there, whatever number of outputs it has"
     assert model[1] is not head, words
     words = "the new head has no bias, as the old one had none; it has one whatever the old one had"
