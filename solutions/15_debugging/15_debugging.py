@@ -154,8 +154,8 @@ for slip, home in {**slips, "Dataloader": torch.utils.data, "unqueeze": torch.Te
 # - *where* is the number of the lowest line in the traceback that belongs to the program: the line
 #   that was running, which is not always the line to mend. Empty lines count.
 #
-# For example, `x = torch.ones(2)` in line 1 and `y = x[5]` in line 2 give `("range", 2)`. The first
-# four take two minutes. Fill them in, run the first check, then do the other four.
+# For example, `x = torch.ones(2)` in line 1 and `y = x[5]` in line 2 give `("range", 2)`. Do the first
+# four, run the first check, then do the others.
 
 # %% nbgrader={"grade_id": "programs", "locked": true}
 from course_utils.chapters.debugging import PROGRAMS, check_pairs, explain, run_program
@@ -387,8 +387,8 @@ except RuntimeError as error:
 #
 # The exception, whatever its class, does not leave your function. Afterwards all is as it was: the
 # model's parameters, buffers (a BatchNorm in training counts its batches), modes, `.grad` and
-# hooks, its own hooks included, and the global random state. No `forward` here reads a value
-# (`x.item()`, `if x.max() > 0:`), so a run on `meta` will do.
+# hooks, its own hooks included, and the global random state. No `forward` here takes a gradient or
+# reads a value (`x.item()`, `if x.max() > 0:`), so a run on `meta` will do.
 #
 # Examples: for the classifier above, `("head", (2, 676))`. For the branches, in a model of one
 # linear layer and them, `("1", (1, 4))`: they began, and both children had finished.
@@ -718,11 +718,13 @@ def check_case(name, right, *args, slips=None):
 make = partial(torch.tensor, device=device)
 with every_case() as case:
     with case("hits"):
-        hits, scores, cut = make([1, 2, 3000]), make([0.5, 0.25, 0.4]), make([1.0, 2, 3000])
-        slips = {"the fractions were cut off": cut, "they were rounded": make([2.0, 2, 3000])}
-        slips["it was rounded to half"] = make([1.5, 2.25, 3000])
+        hits, scores, cut = make([1, 2, 3001]), make([0.5, 0.25, 0.4]), make([1.0, 2, 3001])
+        slips = {"the fractions were cut off": cut, "they were rounded": make([2.0, 2, 3001])}
+        slips["it was rounded to half"] = hits.half().add(scores.half()).float()
+        slips["the sum was rounded to half"] = (hits + scores).half().float()
+        slips["the hits were rounded to half"] = hits.half() + scores
         slips["their difference; the sum is asked for"] = hits - scores
-        check_case("hits", make([1.5, 2.25, 3000.4]), hits, scores, slips=slips)
+        check_case("hits", make([1.5, 2.25, 3001.4]), hits, scores, slips=slips)
     for name in ("hits", "frames"):
         with case(f"{name}, on another device"):
             check_device(try_on_meta(name), "the data stays where it is")
@@ -2007,6 +2009,7 @@ cases |= {"parameters among the values": "an nn.Parameter is a tensor"}
 cases |= {"weights in float64": "the table asks for names and shapes, and copying converts"}
 cases |= {"weights in transposed memory": "strides are no matter of a tensor's name or shape"}
 cases |= {"names in another order": "compare by name: a dict may list them in any order"}
+cases |= {"a wrong checksum": "torch.load doesn't compare it, and loads: what it reads is whole"}
 with every_case() as case:
     for kind, why in cases.items():
         with case(kind):
@@ -2039,7 +2042,7 @@ cases += [
     *UNUSUAL_FILES,
     ("keys and shapes", "keys", ["extra"], "keys come first"),
     ("an empty dict", "keys", names, "it is a dict, and all of its names are strings"),
-    ("a prefix", "keys", sorted([*names, *(f"module.{name}" for name in names)]), ""),
+    ("a prefix", "keys", sorted([*names, *(f"module.{name}" for name in names)]), "take none off"),
 ]
 ### BEGIN HIDDEN TESTS
 cases += [("its last bytes lost", "unreadable", [], ""), ("numbers", "no state dict", [], "")]
@@ -2308,8 +2311,8 @@ show(
 #
 # - *operator* is `func.overloadpacket.__name__` in the run of `one`; *module* is the name, as in
 #   `one.named_modules()`, of the innermost module of `one` that was running.
-# - Results differ if shape, dtype or any value does; two NaN are equal here. Results may be tuples
-#   or lists of tensors. Keep copies: a later operator may write in place.
+# - Results differ if shape, dtype or any value does; two NaN are equal here, and so are 0 and −0.
+#   Results may be tuples or lists of tensors. Keep copies: a later operator may write in place.
 # - Leave out operators with `empty` in their names, as before: dropout starts with such memory.
 # - If the two runs call different operators at some point, that is the first difference; if one run
 #   is longer, it is the operator with which that run continues. Where only `other` continues,
@@ -2319,7 +2322,7 @@ show(
 # were. In training a BatchNorm writes into its buffers.
 
 # %% nbgrader={"grade_id": "try-first-difference", "locked": true} jupyter={"source_hidden": true}
-from course_utils.chapters.debugging import RUNS, make_pair, no_mode_left
+from course_utils.chapters.debugging import RUNS, UNUSUAL_PAIRS, make_pair, no_mode_left
 
 
 @runs_with_the_answer
@@ -2385,10 +2388,10 @@ cases = [
     ("the same", True, None, "in training: dropout draws the same from the same state"),
     ("a bias", False, ("0.2", "addmm"), "a difference of 1e-6 counts; modules go by full name"),
     ("a bias in float64", False, ("0.2", "addmm"), "a difference of 1e-12 counts: keep the dtype"),
-    ("another activation", False, ("2.0", "tanh"), "another operator runs there"),
+    ("another activation", False, ("2.0", "tanh"), "another operator runs there: name that of one"),
     ("another dropout", True, ("1", draws), "another share is dropped, in training"),
     ("one goes on", False, ("3", "relu"), "the run of one is longer"),
-    ("the other goes on", False, ("", "sigmoid"), "the run of the other is longer"),
+    ("the other goes on", False, ("", "sigmoid"), "the run of the other is longer: no module"),
     ("in place", False, ("0.1", "mul_"), "keep copies: before it, both were equal"),
     ("its own forward", False, ("", "mul"), "the product is in the model's own forward"),
     ("a part's own forward", False, ("0", "mul"), "the part was running, no child of it"),
@@ -2415,7 +2418,8 @@ cases = [
     ("one part at two places", False, ("0", "mul"), "named_modules() names it once, as 0"),
     ("a hook of its own", False, ("2.0", "tanh"), "only other has a hook that runs a mul there"),
     ("begins in place", False, None, "both begin with x.mul_(2): hand each run a copy of x"),
-    ("begins in place, and differs", False, ("2", "mul"), "the last product differs"),
+    ("begins in place, and differs", False, ("2", "mul"), "its last product; copy x for each"),
+    *UNUSUAL_PAIRS,
 ]
 ### BEGIN HIDDEN TESTS
 cases += [("a bias", True, ("0.2", "addmm"), "in training, too")]
@@ -2603,7 +2607,8 @@ one_by_one([*short, "print('never reached')"], lambda lines: failure_of(lines) =
 #
 # Write `shrink_it(lines, fails)`. `fails(lines)` takes a list of lines and says whether it fails in
 # the wanted way. Return a list of lines, in their order, that fails, and from which no *single* line
-# can be left out. `fails` may be any function. It need not hold that more lines fail if fewer do.
+# can be left out. `fails` may be any function, and leaves its list alone. It need not hold that
+# more lines fail if fewer do.
 #
 # - `lines` itself stays as it is.
 # - If `lines` doesn't fail, raise a `ValueError`, even where fewer of them would. A list that fails
@@ -2736,7 +2741,7 @@ show(figure, "A grid of tests by lines: large blocks go first, and a few lines a
 # What is left is program G of exercise 15.1 again, found among sixty lines: an activation
 # keeps its result for the way back, and `*=` overwrites it. In the script the activation is `sigmoid`.
 # If your lines have `tanh` instead, the shrinker left out `sigmoid` first and met the same failure one
-# layer earlier. The cause is the same, and now it can be seen.
+# layer earlier. The cause is the same.
 #
 # **A report that gets an answer** has four parts: the minimal program, the whole message, what you
 # expected, and the versions (`python -m torch.utils.collect_env`). Search the issues first, for the

@@ -17,6 +17,7 @@
 # Admits:
 #
 # - "A file of the old format that loads is fine": the old format
+# - "`torch.load` raises, and there is one": a spoilt pickle
 
 # %% wrong="weights_only=False" breaks="Nothing that a file carries may ever be run" says=["the program inside the file was run"]
 # ruff: noqa: E402
@@ -866,5 +867,53 @@ def checkpoint_errors(path: Path, model: nn.Module) -> tuple[str, list[str]]:
     names = sorted(name for (name, a), b in zip(own.items(), state.values()) if a.shape != b.shape)
     if names:
         return "shapes", names
+    model.load_state_dict(state)
+    return "fine", []
+
+
+# %% wrong="asks for the checksums as well" says=["a wrong checksum", "torch.load doesn't compare it"]
+def checkpoint_errors(path: Path, model: nn.Module) -> tuple[str, list[str]]:
+    archive = zipfile.is_zipfile(path)
+    try:
+        if archive:
+            with zipfile.ZipFile(path) as entries:
+                if entries.testzip() is not None:
+                    return "unreadable", []
+        state = torch.load(path, weights_only=True)
+    except Exception:
+        return ("refused" if archive else "unreadable"), []
+    if not isinstance(state, dict) or not all(
+        isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in state.items()
+    ):
+        return "no state dict", []
+    own = model.state_dict()
+    if set(state) != set(own):
+        return "keys", sorted(set(state) ^ set(own))
+    wrong = sorted(name for name in own if own[name].shape != state[name].shape)
+    if wrong:
+        return "shapes", wrong
+    model.load_state_dict(state)
+    return "fine", []
+
+
+# %% wrong="catches the classes that the text shows" breaks="no exception leaves the function" says=["a table of losses: IndexError left the function", "a spoilt pickle: KeyError left the function"]
+import pickle
+
+
+def checkpoint_errors(path: Path, model: nn.Module) -> tuple[str, list[str]]:
+    try:
+        state = torch.load(path, weights_only=True)
+    except (RuntimeError, EOFError, OSError, pickle.UnpicklingError):
+        return ("refused" if zipfile.is_zipfile(path) else "unreadable"), []
+    if not isinstance(state, dict) or not all(
+        isinstance(k, str) and isinstance(v, torch.Tensor) for k, v in state.items()
+    ):
+        return "no state dict", []
+    own = model.state_dict()
+    if set(state) != set(own):
+        return "keys", sorted(set(state) ^ set(own))
+    wrong = sorted(name for name in own if own[name].shape != state[name].shape)
+    if wrong:
+        return "shapes", wrong
     model.load_state_dict(state)
     return "fine", []

@@ -505,3 +505,30 @@ dtype_and_device = {
     "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
     "frames": lambda a, b: (a.float() - b.float()).abs().mean((0, 1)),
 }
+
+
+# %% wrong="half for the hits alone" breaks="All results are float32, to its full precision" says=["hits: the result: the hits were rounded to half"]
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(next(layer.parameters()))),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: hits.half() + scores,
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": lambda a, b: (a.float() - b.float()).abs().mean(),
+}
+
+
+# %% wrong="the mean made anew from a number" breaks="on the device of the input" says=["frames, on another device", "its result is on 'cpu'", "what torch.tensor makes of a number is on the CPU"]
+def mean_difference(a, b):
+    total = (a.float() - b.float()).abs().mean()
+    return torch.tensor(total.item(), dtype=torch.float32)
+
+
+dtype_and_device = {
+    "photo": lambda layer, photo: layer(photo.float() / 255),
+    "rows": lambda layer, rows: layer(torch.from_numpy(rows).to(next(layer.parameters()))),
+    "labels": lambda scores, labels: F.cross_entropy(scores, labels.long()),
+    "hits": lambda hits, scores: hits + scores,
+    "number": lambda x: x + torch.arange(x.shape[-1], device=x.device),
+    "frames": mean_difference,
+}

@@ -5,10 +5,12 @@
 # - "Run each once on `x`"
 # - "in the mode they are in"
 # - "in the run of `one`"
+# - "the first operator of which any result differs"
 # - "*module* is the name, as in `one.named_modules()`"
 # - "of the innermost module of `one` that was running"
 # - "Results differ if shape, dtype or any value does"
 # - "two NaN are equal here"
+# - "and so are 0 and −0"
 # - "Results may be tuples or lists of tensors"
 # - "a later operator may write in place"
 # - "Leave out operators with `empty` in their names"
@@ -379,7 +381,7 @@ def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple
 
     def fingerprint(out):
         if isinstance(out, torch.Tensor):
-            t = out.detach().cpu().double()
+            t = out.detach().cpu().double() + 0.0  # of -0 it makes 0
             return (out.dtype, tuple(out.shape), repr(t.tolist()))
         if isinstance(out, (list, tuple)):
             return tuple(map(fingerprint, out))
@@ -2237,3 +2239,153 @@ def first_difference(one, other, x):
     if len(a) > len(b):
         return a[len(b)][:2]
     return ("", b[len(a)][1]) if len(b) > len(a) else None
+
+
+# %% wrong="None where the last results are equal" breaks="the first operator of which any result differs" says=["alike in the end", "they differ on the way"]
+import copy
+from itertools import zip_longest
+
+
+def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple[str, str] | None:
+    def record(model):
+        twin, running, rows = copy.deepcopy(model), [""], []
+
+        def begin(name, *_):
+            running.append(name)
+
+        def finish(*_):
+            running.pop()
+
+        for name, module in twin.named_modules():
+            module.register_forward_pre_hook(partial(begin, name))
+            module.register_forward_hook(finish)
+
+        class Rows(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                result = func(*args, **(kwargs or {}))
+                name = func.overloadpacket.__name__
+                if "empty" not in name:
+                    tensors = [t for t in tree_leaves(result) if isinstance(t, torch.Tensor)]
+                    rows.append((running[-1], name, [t.detach().clone() for t in tensors]))
+                return result
+
+        given = x.detach().clone().requires_grad_(x.requires_grad)
+        with torch.random.fork_rng(), Rows():
+            twin(given)
+        return rows
+
+    def same(a, b):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return False
+        return bool(((a == b) | ((a != a) & (b != b))).all())
+
+    first, second = record(one), record(other)
+    if len(first) == len(second) and all(map(same, first[-1][2], second[-1][2])):
+        return None
+    for mine, theirs in zip_longest(first, second):
+        if mine is None:
+            return "", theirs[1]
+        if theirs is None or mine[1] != theirs[1] or len(mine[2]) != len(theirs[2]):
+            return mine[:2]
+        if not all(map(same, mine[2], theirs[2])):
+            return mine[:2]
+    return None
+
+
+# %% wrong="compares bytes" breaks="and so are 0 and −0" says=["zeros of two signs", "compare values, not bytes"]
+import copy
+from itertools import zip_longest
+
+
+def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple[str, str] | None:
+    def record(model):
+        twin, running, rows = copy.deepcopy(model), [""], []
+
+        def begin(name, *_):
+            running.append(name)
+
+        def finish(*_):
+            running.pop()
+
+        for name, module in twin.named_modules():
+            module.register_forward_pre_hook(partial(begin, name))
+            module.register_forward_hook(finish)
+
+        class Rows(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                result = func(*args, **(kwargs or {}))
+                name = func.overloadpacket.__name__
+                if "empty" not in name:
+                    tensors = [t for t in tree_leaves(result) if isinstance(t, torch.Tensor)]
+                    rows.append((running[-1], name, [t.detach().clone() for t in tensors]))
+                return result
+
+        given = x.detach().clone().requires_grad_(x.requires_grad)
+        with torch.random.fork_rng(), Rows():
+            twin(given)
+        return rows
+
+    def same(a, b):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return False
+        return bytes(a.contiguous().clone().untyped_storage()) == bytes(
+            b.contiguous().clone().untyped_storage()
+        )
+
+    for mine, theirs in zip_longest(record(one), record(other)):
+        if mine is None:
+            return "", theirs[1]
+        if theirs is None or mine[1] != theirs[1] or len(mine[2]) != len(theirs[2]):
+            return mine[:2]
+        if not all(map(same, mine[2], theirs[2])):
+            return mine[:2]
+    return None
+
+
+# %% wrong="pairs first, leaves out then" breaks="Leave out operators with `empty` in their names" says=["memory in one run alone", "leave new_empty out before"]
+import copy
+from itertools import zip_longest
+
+
+def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple[str, str] | None:
+    def record(model):
+        twin, running, rows = copy.deepcopy(model), [""], []
+
+        def begin(name, *_):
+            running.append(name)
+
+        def finish(*_):
+            running.pop()
+
+        for name, module in twin.named_modules():
+            module.register_forward_pre_hook(partial(begin, name))
+            module.register_forward_hook(finish)
+
+        class Rows(TorchDispatchMode):
+            def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+                result = func(*args, **(kwargs or {}))
+                name = func.overloadpacket.__name__
+                tensors = [t for t in tree_leaves(result) if isinstance(t, torch.Tensor)]
+                rows.append((running[-1], name, [t.detach().clone() for t in tensors]))
+                return result
+
+        given = x.detach().clone().requires_grad_(x.requires_grad)
+        with torch.random.fork_rng(), Rows():
+            twin(given)
+        return rows
+
+    def same(a, b):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return False
+        return bool(((a == b) | ((a != a) & (b != b))).all())
+
+    for mine, theirs in zip_longest(record(one), record(other)):
+        if any(row is not None and "empty" in row[1] for row in (mine, theirs)):
+            continue
+        if mine is None:
+            return "", theirs[1]
+        if theirs is None or mine[1] != theirs[1] or len(mine[2]) != len(theirs[2]):
+            return mine[:2]
+        if not all(map(same, mine[2], theirs[2])):
+            return mine[:2]
+    return None

@@ -278,7 +278,7 @@ def labels_in_range(scores, labels, ignore_index=-100):
         raise ValueError(f"label {values[place].item()} at {place}")
 
 
-# %% wrong="the place in the flat labels" breaks="the first wrong label and its index as a tuple" says=["does not contain (0, 0, 1)"]
+# %% wrong="the place in the flat labels" breaks="the first wrong label and its index as a tuple" says=["does not contain (0, 0, 1): a tuple has an entry for each dimension"]
 def labels_in_range(scores, labels, ignore_index=-100):
     if labels.dtype not in (torch.int64, torch.uint8):
         raise ValueError(f"{labels.dtype}")
@@ -349,7 +349,7 @@ def labels_in_range(scores, labels, ignore_index=-100):
         raise ValueError(f"label {ids[at].item()} at {at} of {C}")
 
 
-# %% wrong="shapes as torch.Size" breaks="as tuples, the one that is wanted and the one that came" says=["does not contain (2,)"]
+# %% wrong="shapes as torch.Size" breaks="as tuples, the one that is wanted and the one that came" says=["does not contain (2,): a torch.Size prints like this"]
 def labels_in_range(scores, labels, ignore_index=-100):
     if labels.dtype not in (torch.int64, torch.uint8):
         raise ValueError(f"{labels.dtype}")
@@ -553,3 +553,36 @@ def labels_in_range(scores: torch.Tensor, labels: torch.Tensor, ignore_index: in
         if wrong.any():
             index = tuple(wrong.nonzero()[0].tolist())
             raise ValueError(f"label {ids[index].item()} at {index}: there are {classes} classes")
+
+
+# %% wrong="labels by way of float" breaks="the first wrong label and its index as a tuple" says=["a label beyond int32 and floats", "does not contain 1152921504606846977"]
+def labels_in_range(scores: torch.Tensor, labels: torch.Tensor, ignore_index: int = -100) -> None:
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"labels of dtype {labels.dtype}")
+    wanted = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"wanted {wanted}, got {tuple(labels.shape)}")
+    ids = labels.float()
+    wrong = ((ids < 0) | (ids >= scores.shape[1])) & (ids != ignore_index)
+    places = wrong.nonzero()
+    if len(places):
+        place = tuple(places[0].tolist())
+        raise ValueError(f"label {int(ids[place].item())} at {place}")
+
+
+# %% wrong="NumPy's numbers in the index" says=["does not contain (1,): NumPy's numbers print like this"]
+import numpy as np
+
+
+def labels_in_range(scores: torch.Tensor, labels: torch.Tensor, ignore_index: int = -100) -> None:
+    if labels.dtype not in (torch.int64, torch.uint8):
+        raise ValueError(f"labels of dtype {labels.dtype}")
+    wanted = (scores.shape[0], *scores.shape[2:])
+    if tuple(labels.shape) != wanted:
+        raise ValueError(f"wanted {wanted}, got {tuple(labels.shape)}")
+    ids = labels.detach().cpu().numpy().astype(np.int64)
+    wrong = ((ids < 0) | (ids >= scores.shape[1])) & (ids != ignore_index)
+    places = np.argwhere(wrong)
+    if places.size:
+        place = tuple(places[0])
+        raise ValueError(f"label {ids[place]} at {place}: there are {scores.shape[1]} classes")

@@ -1372,3 +1372,41 @@ def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[s
                 child.terminate()
                 child.join()
     return "fine", None
+
+
+# %% wrong="another pickler" breaks="`pickle.dumps(dataset)` raises" says=["holds a socket", "other picklers take more"]
+from multiprocessing.reduction import ForkingPickler
+
+from torch.utils.data import default_collate
+
+
+def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[str, int | None]:
+    items = []
+    for i in range(len(dataset)):
+        try:
+            items.append(dataset[i])
+        except Exception:
+            return ("item", i)
+    for b, start in enumerate(range(0, len(items), batch_size)):
+        try:
+            default_collate(items[start : start + batch_size])
+        except Exception:
+            return ("collate", b)
+    try:
+        ForkingPickler.dumps(dataset)
+    except Exception:
+        return ("pickle", None)
+    before = set(multiprocessing.active_children())
+    try:
+        for _ in DataLoader(dataset, batch_size, num_workers=1, timeout=seconds):
+            pass
+    except Exception as error:
+        said = str(error)
+        if said.startswith("Caught"):
+            return ("raises", None)
+        return ("hang", None) if "timed out after" in said else ("dies", None)
+    finally:
+        for child in set(multiprocessing.active_children()) - before:
+            child.terminate()
+            child.join()
+    return ("fine", None)

@@ -904,3 +904,28 @@ def shape_detective(model, shape):
     except Exception:
         return running[-1]
     return None
+
+
+# %% wrong="the shapes of all arguments" breaks="the shape of its first argument (a tensor, handed by position)" says=["None beside a tensor", "an argument behind x may be anything"]
+import copy
+
+
+def shape_detective(model: nn.Module, shape: tuple[int, ...]) -> tuple[str, tuple[int, ...]] | None:
+    twin = copy.deepcopy(model).to("meta")
+    running = []
+
+    def begin(name, module, args):
+        sizes = [tuple(argument.shape) for argument in args]
+        running.append((name, sizes[0]))
+
+    def finish(module, args, output):
+        running.pop()
+
+    for name, module in twin.named_modules():
+        module.register_forward_pre_hook(partial(begin, name))
+        module.register_forward_hook(finish)
+    try:
+        twin(torch.empty(shape, device="meta"))
+    except BaseException:
+        return running[-1]
+    return None

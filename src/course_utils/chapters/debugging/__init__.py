@@ -47,6 +47,7 @@ from course_utils.chapters.debugging.suspects import (
 from course_utils.chapters.debugging.trainings import (
     ILLNESSES,
     SIGNS,
+    UNUSUAL_PAIRS,
     Patient,
     check_verdict,
     make_pair,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,13 @@ def write_checkpoint(kind: str, path: Path) -> None:
         "its last bytes lost": whole[:-9],
         "empty": b"",
         "a web page": b"<!DOCTYPE html><html></html>",
+        "a table of losses": b"epoch,loss\n1,0.5\n",
+        "a spoilt pickle": whole.replace(b"\x80\x02ccoll", b"h\xffccoll"),
     }
+    if kind == "a wrong checksum":
+        with zipfile.ZipFile(path) as archive:
+            ends = [archive.read(name) for name in archive.namelist() if name.endswith("_id")]
+        spoilt[kind] = whole.replace(ends[0], ends[0][::-1])  # an entry without weights
     if kind == "an archive of NumPy's":
         with path.open("wb") as file:
             np.savez(file, weight=np.ones(3))
@@ -122,6 +129,8 @@ UNUSUAL_FILES: list[tuple] = [
     ),
     ("a number among the names", "no state dict", [], "all keys are strings but the last, 7"),
     ("a whole module", "refused", [], "a zip archive that names a class"),
+    ("a table of losses", "unreadable", [], "an IndexError: any class counts"),
+    ("a spoilt pickle", "refused", [], "a KeyError: any class counts; it is a zip archive"),
     ("a counter of one dimension", "shapes", ["1.num_batches_tracked"], "(1,) is not ()"),
 ]
 

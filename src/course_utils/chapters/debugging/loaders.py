@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import socket
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -35,6 +36,8 @@ class Patchy(Dataset):
         self.opened = (lambda: 0) if lambdas else None
         if trouble == "holds a lock":
             self.opened = threading.Lock()
+        if trouble == "holds a socket":
+            self.opened = socket.socket()
 
     def __len__(self) -> int:
         return 0 if self.trouble == "no item" else 10
@@ -84,10 +87,10 @@ def autopsy_with(autopsy: Callable, trouble: str, batch_size: int, seconds: floa
         AssertionError: the answer raised an exception.
     """
     beside = _start_a_child() if "the caller's" in trouble else None
-    known, left = multiprocessing.active_children(), []
+    known, left, dataset = multiprocessing.active_children(), [], Patchy(trouble)
     with _kept_loaders() as kept:
         try:
-            verdict = autopsy(Patchy(trouble), batch_size, seconds)
+            verdict = autopsy(dataset, batch_size, seconds)
         except Exception as error:
             words = f"{type(error).__name__} came out of the answer, expected a verdict"
             raise AssertionError(words) from error
@@ -99,6 +102,8 @@ def autopsy_with(autopsy: Callable, trouble: str, batch_size: int, seconds: floa
             samplers = [getattr(one._index_sampler, "sampler", None) for one in asked]
             left += [child for child in multiprocessing.active_children() if child not in known]
             _let_go(kept)
+            if isinstance(dataset.opened, socket.socket):
+                dataset.opened.close()
             ended = beside is not None and not beside.is_alive()
             for child in filter(None, [*left, beside]):
                 child.terminate()
@@ -134,6 +139,7 @@ UNJOINED = [
     ("an item with an exception of its own", 4, 60, ("item", 7), "any class of Exception counts"),
     ("a state that nobody tells", 4, 60, ("pickle", None), "any class of Exception counts"),
     ("no item", 4, 60, ("fine", None), "where there is no item, none fails"),
+    ("holds a socket", 4, 60, ("pickle", None), "ask pickle.dumps: other picklers take more"),
 ]
 
 

@@ -68,7 +68,10 @@ def shrink_with(shrink_it: Callable, test: str, lines: list[str]) -> tuple:
     calls, given = [], list(lines)
 
     def fails(tried: list[str]) -> bool:
-        assert isinstance(tried, list), f"fails was called with {tried!r}, expected a list of lines"
+        kind = type(tried).__name__
+        assert isinstance(tried, list), (
+            f"fails was called with a thing of type {kind}, expected a list of lines"
+        )
         calls.append(1)
         assert len(calls) <= 20_000, "fails was called 20000 times: does the loop end?"
         return SHRUNK[test](tried)

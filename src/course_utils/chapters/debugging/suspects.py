@@ -102,6 +102,9 @@ def make_suspect(name: str, training: bool = True) -> nn.Module:
             Lambda(lambda m, x: m.join(x, x[:, :2]), join=nn.Bilinear(4, 3, 2)),
         ),
         "one layer, two names": lambda: chain(*2 * [linear(4, 6)]),
+        "None beside a tensor": lambda: chain(
+            Lambda(lambda m, x: m.rnn(x, None)[0], rnn=nn.GRU(4, 3)), linear(4, 2)
+        ),
         "a KeyError": lambda: chain(
             linear(4, 4), Lambda(lambda m, x: x * {3: 0.5}[x.shape[1]], act=nn.ReLU())
         ),
@@ -148,6 +151,7 @@ UNUSUAL_SUSPECTS: list[tuple] = [
     ("an exception of its own", (2, 4), ("1", (2, 4)), True, "of whatever class: catch Exception"),
     ("a part that returns a pair", (2, 3), ("tail", (2, 3)), True, "an output may be anything"),
     ("a single layer", (2, 3), ("", (2, 3)), True, "a layer is a model: the empty name"),
+    ("None beside a tensor", (2, 4), ("1", (2, 3)), True, "an argument behind x may be anything"),
     ("no dimension", (), ("1", ()), True, "a shape may be empty, and the input has no dimension"),
     ("called twice", (0, 4), ("block.0", (0, 6)), True, "a batch of no row"),
     ("a part that helps itself", (2, 4), None, True, "it catches what its child raises: it works"),

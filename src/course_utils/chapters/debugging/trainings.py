@@ -229,6 +229,15 @@ def _pair_member(last=nn.Tanh, shift=0.0, p=0.5, tail=None, middle=None) -> nn.M
     return was_used_before(model.to(device))
 
 
+# Pairs whose runs are unusual: as cases of the check.
+UNUSUAL_PAIRS: list[tuple] = [
+    ("alike in the end", False, ("3", "mul"), "they differ on the way, whatever the last results"),
+    ("zeros of two signs", False, None, "0 and -0 are equal here: compare values, not bytes"),
+    ("NaN of two signs", False, None, "two NaN are equal here, whatever their bits"),
+    ("memory in one run alone", False, None, "leave new_empty out before you pair the two runs"),
+]
+
+
 def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
     """Two models with the same weights, and one difference at most."""
     make = _pair_member
@@ -290,6 +299,19 @@ def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
         "only the order": ({"tail": lambda x: x.roll(1, 0)}, {"tail": lambda x: x.roll(2, 0)}),
         "a part that notes its runs": ({"tail": Counted()}, {"tail": Counted()}),
         "NaN against 0": ({"tail": lambda x: x * math.nan}, {"tail": lambda x: x * 0}),
+        "NaN of two signs": ({"tail": lambda x: x * math.nan}, {"tail": lambda x: x * -math.nan}),
+        "zeros of two signs": (
+            {"tail": lambda x: x.mul(0).abs().mul(2)},
+            {"tail": lambda x: x.mul(0).abs().mul(-2)},
+        ),
+        "alike in the end": (
+            {"tail": lambda x: x.mul(2).mul(0)},
+            {"tail": lambda x: x.mul(3).mul(0)},
+        ),
+        "memory in one run alone": (
+            {"tail": lambda x: x.mul(2).neg()},
+            {"tail": lambda x: (x.new_empty(1), x.mul(2).neg())[1]},
+        ),
         "infinities of two signs": (
             {"tail": lambda x: x.mul(0).add(1).mul(math.inf)},
             {"tail": lambda x: x.mul(0).add(1).mul(-math.inf)},
