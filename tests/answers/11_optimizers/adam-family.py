@@ -2,6 +2,7 @@
 # Rules:
 #
 # - "as sections 4 and 5 describe it"
+# - "After any number of steps `p` equals that of"
 # - "the pair of the new `p` and the new state"
 # - "float32 or float64"
 # - "stay as they are"
@@ -20,6 +21,7 @@
 #
 # Admits:
 #
+# - "After any number of steps": three hundred steps
 # - "`lr` may differ from step to step": lr halved after each step, as by a scheduler
 # - "`state` is a dict that is yours": two tensors in turn, each with its own state
 
@@ -1108,3 +1110,81 @@ def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_d
     ahead = grad if kind == "rmsprop" else m / (1 - betas[0] ** t)
     new = p - lr * ahead / (size.sqrt() + eps)
     return (old if torch.equal(new, old) else new), state
+
+
+# %% wrong="the gradient is left on p" breaks="stay as they are" says=["an argument was changed (its .grad)"]
+def adam_family(
+    p: torch.Tensor,
+    grad: torch.Tensor,
+    state: dict,
+    kind: str,
+    lr: float,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 0.0,
+) -> tuple[torch.Tensor, dict]:
+    p.grad = grad.clone()
+    w = copy.deepcopy(p).requires_grad_()
+    kinds = {"rmsprop": torch.optim.RMSprop, "adamw": torch.optim.AdamW}
+    means = {"alpha": betas[1]} if kind == "rmsprop" else {"betas": betas}
+    means |= {"amsgrad": True} if kind == "amsgrad" else {}
+    kind = kinds.get(kind, torch.optim.Adam)
+    optimizer = kind([w], lr=lr, eps=eps, weight_decay=weight_decay, **means)
+    if state:
+        optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+    optimizer.step()
+    return w.detach(), optimizer.state_dict()["state"]
+
+
+# %% wrong="the bias correction ends after 200 steps" breaks="After any number of steps `p` equals that of" says=["adam, three hundred steps", "adamw, three hundred steps", "is the bias correction left out, or fixed, from some step on"]
+def adam_family(
+    p: torch.Tensor,
+    grad: torch.Tensor,
+    state: dict,
+    kind: str,
+    lr: float,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 0.0,
+) -> tuple[torch.Tensor, dict]:
+    b1, b2 = betas
+    t = state.get("t", 0) + 1
+    p, grad = (
+        (p * (1 - lr * weight_decay), grad) if kind == "adamw" else (p, grad + weight_decay * p)
+    )
+    v = b2 * state.get("v", 0) + (1 - b2) * grad * grad
+    m = b1 * state.get("m", 0) + (1 - b1) * grad
+    top = torch.maximum(v, state.get("top", v))
+    state = {"t": t, "v": v, "m": m, "top": top}
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), state
+    v = top if kind == "amsgrad" else v
+    if t <= 200:
+        m, v = m / (1 - b1**t), v / (1 - b2**t)
+    return p - lr * m / (v.sqrt() + eps), state
+
+
+# %% wrong="m keeps lr times the gradients" breaks="`lr` may differ from step to step" says=["the rate multiplies the whole step"]
+def adam_family(
+    p: torch.Tensor,
+    grad: torch.Tensor,
+    state: dict,
+    kind: str,
+    lr: float,
+    betas: tuple[float, float] = (0.9, 0.999),
+    eps: float = 1e-8,
+    weight_decay: float = 0.0,
+) -> tuple[torch.Tensor, dict]:
+    b1, b2 = betas
+    t = state.get("t", 0) + 1
+    p, grad = (
+        (p * (1 - lr * weight_decay), grad) if kind == "adamw" else (p, grad + weight_decay * p)
+    )
+    v = b2 * state.get("v", 0) + (1 - b2) * grad * grad
+    m = b1 * state.get("m", 0) + (1 - b1) * lr * grad
+    top = torch.maximum(v, state.get("top", v))
+    state = {"t": t, "v": v, "m": m, "top": top}
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), state
+    v = top if kind == "amsgrad" else v
+    return p - m / (1 - b1**t) / ((v / (1 - b2**t)).sqrt() + eps), state

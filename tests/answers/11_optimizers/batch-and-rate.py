@@ -259,3 +259,17 @@ def batch_and_rate(rate, batch, curvature, noise):
     if factor >= 1:
         return float("inf")
     return float(rate**2 * noise**2 / batch / (1 - factor))
+
+
+# %% wrong="a small number below the fraction bar" breaks="it should be exact" says=["batch_and_rate(1.999999999", "a small number shows that is added below the fraction bar"]
+def batch_and_rate(rate: float, batch: int, curvature: float, noise: float) -> float:
+    if rate * curvature >= 2:
+        return float("inf")
+    return rate * noise**2 / (batch * curvature * (2 - rate * curvature) + 1e-12)
+
+
+# %% right="a variance, and what is lost of it in a step"
+def batch_and_rate(rate: float, batch: int, curvature: float, noise: float) -> float:
+    x = rate * curvature
+    variance = rate**2 * noise**2 / batch
+    return variance / (x * (2 - x)) if x < 2 else float("inf")

@@ -24,6 +24,7 @@
 # - "which may be infinite": float("inf")
 # - "Frozen parameters": the first layer is frozen
 # - "it may also be zero": a gradient of zero
+# - "Fill `.grad` as one large batch would": a weight that is stored transposed
 
 # %% wrong="the mean of the means" breaks="*unequal* sizes" says=["the mean of the means"]
 def clip_and_accumulate(model, pieces, max_norm):
@@ -624,3 +625,29 @@ def clip_and_accumulate(
             if p.grad is not None:
                 p.grad /= count
     return nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+
+# %% wrong="view on every gradient" says=["a weight that is stored transposed", "take .reshape or .flatten"]
+def clip_and_accumulate(
+    model: nn.Module, pieces: list[tuple[torch.Tensor, torch.Tensor]], max_norm: float
+) -> float:
+    count = sum(len(labels) for _, labels in pieces)
+    model.zero_grad()
+    for inputs, labels in pieces:
+        (F.cross_entropy(model(inputs), labels, reduction="sum") / count).backward()
+    grads = [p.grad for p in model.parameters() if p.grad is not None]
+    norm = torch.cat([g.view(-1) for g in grads]).norm()
+    if norm > max_norm:
+        torch._foreach_mul_(grads, (max_norm / norm).item())
+    return norm.item()
+
+
+# %% wrong="the mean of the means of pieces that have examples" breaks="*unequal* sizes" says=["one piece is empty: the norm", "the mean of the means, of pieces that aren't empty"]
+def clip_and_accumulate(
+    model: nn.Module, pieces: list[tuple[torch.Tensor, torch.Tensor]], max_norm: float
+) -> float:
+    model.zero_grad()
+    pieces = [piece for piece in pieces if len(piece[1])]
+    for inputs, labels in pieces:
+        (F.cross_entropy(model(inputs), labels) / len(pieces)).backward()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()

@@ -6,6 +6,7 @@
 # - "**at most 100 times**"
 # - "even where that isn't enough"
 # - "no entry of the gradient may exceed 0.001"
+# - "`w` is a plain tensor"
 # - "without a graph and requiring no gradient"
 # - "`start` stays as it is"
 #
@@ -555,3 +556,20 @@ def lbfgs_closure(loss_of, start):
 
     optimizer.step(closure)
     return kept.setdefault(start.shape, torch.empty_like(start)).copy_(w.detach())
+
+
+# %% wrong="hands back its Parameter" breaks="`w` is a plain tensor" says=["the result is of type Parameter: a plain tensor is asked for"]
+def lbfgs_closure(loss_of, start):
+    w = nn.Parameter(start.clone())
+    optimizer = torch.optim.LBFGS(
+        [w], max_iter=90, max_eval=75, tolerance_change=0, line_search_fn="strong_wolfe"
+    )
+
+    def closure():
+        optimizer.zero_grad()
+        loss = loss_of(w)
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    return w.requires_grad_(False)

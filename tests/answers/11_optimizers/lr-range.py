@@ -1291,3 +1291,30 @@ diagnosis = {
     "run 4": "rate too low",
     "run 5": "noise floor: the rate should fall now",
 }
+
+
+# %% wrong="writes into the buffers that it listed before the run" breaks="the same buffers" says=["forward may put a new tensor in a buffer's place"]
+def lr_range(
+    model: nn.Module, x: torch.Tensor, y: torch.Tensor, lowest: float, highest: float, steps: int
+) -> tuple[list[float], list[float]]:
+    tensors = [*model.parameters(), *model.buffers()]
+    copies = [tensor.detach().clone() for tensor in tensors]
+    rates, losses = [], []
+    for k in range(steps):
+        loss = F.mse_loss(model(x), y)
+        rates.append(lowest * (highest / lowest) ** (k / (steps - 1)))
+        losses.append(loss.item())
+        if not loss.isfinite() or losses[-1] > 4 * min(losses):
+            break
+        loss.backward()
+        torch.optim.SGD(model.parameters(), lr=rates[-1]).step()
+        model.zero_grad()
+    with torch.no_grad():
+        for tensor, copied in zip(tensors, copies, strict=True):
+            tensor.copy_(copied)
+    return rates, losses
+
+
+floor, cut = "noise floor: the rate should fall now", "a milestone cut the rate"
+found = (cut, "zero_grad forgotten", "rate above the limit", "rate too low", floor)
+diagnosis = {f"run {number}": words for number, words in enumerate(found, start=1)}

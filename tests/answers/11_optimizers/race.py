@@ -146,3 +146,15 @@ def race(step: int, p: torch.Tensor, grad: torch.Tensor, state: dict) -> tuple[t
     if step % 5 == 0:  # look-ahead: the slow weights go most of the way
         new = slow.lerp_(new, 0.8).clone()
     return new, {"slow": slow, "m": m, "v": v}
+
+
+# %% wrong="the gradient is left on p" breaks="`p` and `grad` stay as they are" says=["an argument was changed (its .grad)"]
+def race(step: int, p: torch.Tensor, grad: torch.Tensor, state: dict) -> tuple[torch.Tensor, dict]:
+    """The new value of one parameter tensor, and what to hand back in the next step."""
+    p.grad = grad.clone()
+    w = copy.deepcopy(p).requires_grad_()
+    optimizer = torch.optim.Adam([w], lr=0.03)
+    if "saved" in state:
+        optimizer.load_state_dict(state["saved"])
+    optimizer.step()
+    return w.detach(), {"saved": optimizer.state_dict()}

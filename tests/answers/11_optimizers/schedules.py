@@ -809,3 +809,25 @@ def schedules(base: float, warmup: int, total: int, floor: float = 0.0) -> list[
         return lowest + (1 - lowest) * (1 + math.cos(math.pi * (t - warmup) / (total - warmup))) / 2
 
     return [base * factor(t) for t in range(total)]
+
+
+# %% wrong="an error where all is warm-up" breaks="0 ≤ warmup ≤ total" says=["either part may be empty, and the run as well"]
+import math
+
+rates = {
+    "multistep": [1, 1, 0.5, 0.25, 0.25],
+    "multistep, old order": [1, 0.5, 0.25, 0.25, 0.25],
+    "warm-up": [0.25, 0.5, 0.75, 1, 1],
+    "cosine": [1, 0.5, 0, 0.5, 1, 0.5],
+    "plateau": [1, 1, 1, 1, 0.5, 0.5],
+    "chained": [0.5, 0.25, 0.25, 0.125, 0.0625],
+    "sequential": [0.5, 0.5, 1, 0.5, 0.25],
+}
+
+
+def schedules(base, warmup, total, floor=0.0):
+    if not 0 <= warmup < max(total, 1):
+        raise ValueError(f"warmup must be in [0, total), got {warmup} of {total}")
+    n = total - warmup
+    rise = [base * (k + 1) / warmup for k in range(warmup)]
+    return rise + [floor + (base - floor) * (1 + math.cos(math.pi * k / n)) / 2 for k in range(n)]

@@ -24,6 +24,7 @@
 #
 # - "`buffer` is `None` before the first step": a first step with momentum and decay 0.25
 # - "`step(closure)`": steps by a closure
+# - "every parameter of every group": gradients that are infinite or NaN
 # - "`state_dict()` carries them": from the old one's state_dict
 
 # %% wrong="the first buffer is dampened too" says=["the first buffer is the gradient itself"]
@@ -2049,4 +2050,67 @@ class Sgd(torch.optim.Optimizer):
                     state = self.state[p]
                     new, state["buffer"] = rule(p, p.grad, state.get("buffer"), group["lr"])
                     p.copy_(new)
+        return loss
+
+
+# %% wrong="skips a gradient that is not finite" says=["a gradient that is infinite or NaN is a gradient"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    direction = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * direction, None
+    new = direction.clone() if buffer is None else momentum * buffer + (1 - dampening) * direction
+    return p - lr * (direction + momentum * new if nesterov else new), new
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr: float, **options) -> None:
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        names = ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+        for group in self.param_groups:
+            options = {name: group[name] for name in names}
+            for p in group["params"]:
+                if p.grad is None or not p.grad.isfinite().all():
+                    continue
+                old = self.state[p].get("buffer")
+                new, self.state[p]["buffer"] = sgd_family(p, p.grad, old, **options)
+                p.copy_(new)
+        return loss
+
+
+# %% wrong="writes into p by a slice" breaks="to every parameter of every group" says=["a parameter may have no dimensions: p.copy_ writes"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    direction = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * direction, None
+    new = direction.clone() if buffer is None else momentum * buffer + (1 - dampening) * direction
+    return p - lr * (direction + momentum * new if nesterov else new), new
+
+
+class Sgd(torch.optim.Optimizer):
+    def __init__(self, params, lr: float, **options) -> None:
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        names = ("lr", "momentum", "dampening", "weight_decay", "nesterov")
+        for group in self.param_groups:
+            options = {name: group[name] for name in names}
+            for p in group["params"]:
+                if p.grad is not None:
+                    old = self.state[p].get("buffer")
+                    new, self.state[p]["buffer"] = sgd_family(p, p.grad, old, **options)
+                    p[:] = new
         return loss

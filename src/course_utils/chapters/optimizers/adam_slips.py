@@ -31,12 +31,13 @@ LOOKS_AHEAD = "that is NAdam: above the fraction bar is m alone, without a look 
 SIZES = "v is the mean of squared gradients, not of their sizes."
 CORRECTS_DEFAULTS = "the correction takes the argument's betas, not 0.9 and 0.999."
 SWAPPED = "the betas have changed places."
+RATE_IN_M = "the rate multiplies the whole step: m keeps the gradients, not lr times them."
 BEHIND = "t is one behind: count first, the first step's t is 1."
 SLIPS = (
     *(V_RAW, M_RAW, NO_CORRECTION, FIRST, "first, corrected", NO_DECAY, CORRECTED, NO_EPS, INSIDE),
     *(LATE, RATE_TWICE, NO_RATE, AFTERWARDS, L2_HERE, DECOUPLED, SQUARED, MAX_KEPT, OF_V, IS_ADAM),
     *(STORED, "stored m", "stored v", DEFAULTS, SWAPPED, LAST_TWO, LOOKS_AHEAD, SIZES),
-    *("m behind", "v behind", BEHIND, CORRECTS_DEFAULTS),
+    *("m behind", "v behind", BEHIND, CORRECTS_DEFAULTS, RATE_IN_M),
 )
 SPOKEN = {
     **{"first, corrected": FIRST, "stored m": STORED, "stored v": STORED},
@@ -69,7 +70,8 @@ def adam_with(
             grad += weight_decay * p * (rate if slip == RATE_TWICE else 1)
         if t == 1 and slip in (FIRST, "first, corrected"):
             m, v = grad, grad**2
-        m = b1 * m + (1 - b1) * grad
+        in_m = rate if slip == RATE_IN_M and kind != "rmsprop" else 1
+        m = b1 * m + (1 - b1) * in_m * grad
         size = grad - m if slip == SQUARED and kind != "rmsprop" else grad
         last, v = v, b2 * v + (1 - b2) * (abs(size) if slip == SIZES else size**2)
         behind = max(1, t - 1)
@@ -93,7 +95,7 @@ def adam_with(
             m = above if slip in (STORED, "stored m") else m
             v = below if slip in (STORED, "stored v") else v
         root = (below + eps) ** 0.5 if slip == INSIDE else below ** (1 if slip == SIZES else 0.5)
-        p -= rate * above / (root + (0 if slip == INSIDE else eps_here))
+        p -= rate / in_m * above / (root + (0 if slip == INSIDE else eps_here))
         p -= weight_decay * rate * p if past and slip == AFTERWARDS else 0
     return p
 

@@ -20,6 +20,8 @@ def make_classifier(kind="plain"):
     model = nn.Sequential(first, nn.Tanh(), nn.Dropout(0.5).eval(), last)
     if kind == "tied":
         last.weight = first.weight
+    if kind == "transposed":
+        first.weight = nn.Parameter(first.weight.detach().t().contiguous().t())
     model = model.double().to(device)
     if kind == "frozen":
         model[0].requires_grad_(False)
@@ -59,6 +61,12 @@ def run_clip(clip_and_accumulate, kind, sizes, max_norm):
         except ZeroDivisionError:
             words = "the norm may be 0: divide by it only where it exceeds max_norm"
             raise AssertionError(f"raised ZeroDivisionError: {words}") from None
+        except RuntimeError as error:
+            words = (
+                "a weight may be stored transposed, and .grad with it: take .reshape or .flatten"
+            )
+            stuck = "view size is not compatible" in str(error)
+            raise AssertionError(f"{error} ({words})") if stuck else error from None
     assert handle.id in model._forward_hooks, "a hook that was on the model before is gone"
     handle.remove()
     assert list(map(id, given)) == list(map(id, kept)), "the list of pieces was changed"
@@ -149,6 +157,9 @@ def check_clip(found, kind, sizes, max_norm):
         "the mean of the means: each piece counts as much as another, however small it is": [
             1 / max(size, 1) / len(sizes) for size in sizes
         ],
+        "the mean of the means, of pieces that aren't empty: each counts as much as another": [
+            1 / max(size, 1) / len(full) for size in sizes
+        ],
         "means that are added up, not divided by anything": [1 / max(size, 1) for size in sizes],
         "sums that were never divided by the whole count": [1.0] * len(sizes),
         "gradients are cleared before each piece: the last piece's alone are left": [
@@ -187,6 +198,8 @@ def check_clip(found, kind, sizes, max_norm):
         words += [f"all gradients are one long vector, and that is {parts}"] if parts else []
         words += [said for said, other in _counted(kind, sizes) if abs(norm - other) < 1e-6]
         words += ["is there a 0 / 0?"] if norm != norm else []
+        # To a limit of 0 a piece is cut whole: then this looks as if it had been cleared.
+        words.sort(key=lambda said: said != CLIP_ONCE if max_norm == 0 else 0)
         raise AssertionError(
             f"the norm: expected {expected:.5f}, got {norm:.5f}{': '.join(['', *words[:1]])}"
         )

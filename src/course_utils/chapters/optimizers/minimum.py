@@ -87,6 +87,10 @@ def run_lbfgs(lbfgs_closure, name):
         lbfgs_closure(loss_of, start + 1)
         calls, words = budget, "the w of one call was changed by the next: give each call its own"
         assert torch.equal(w, kept), words
+    plain = not isinstance(w, torch.Tensor) or type(w) is torch.Tensor
+    assert plain, (
+        f"the result is of type {type(w).__name__}: a plain tensor is asked for, w.detach()"
+    )
     assert not start.requires_grad, "start was changed: it requires a gradient now"
     assert start.grad is None, "start was changed: it has a gradient now"
     return w, calls, stale
@@ -118,5 +122,5 @@ def check_minimum(found, name):
         rounded = torch.equal(w.detach().float().double(), w.detach())
         more = "; w was rounded to float32 on the way" if rounded and steepest < 0.05 else more
         more = "; gradients add up: does the closure clear them?" if stale else more
-        wrong.append(f"an entry of the gradient is {steepest:.2g}, at most 0.001: {words}{more}")
+        wrong.append(f"an entry of the gradient is {steepest:.5g}, at most 0.001: {words}{more}")
     assert not wrong, "; ".join(wrong)

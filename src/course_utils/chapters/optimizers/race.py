@@ -95,8 +95,9 @@ def run_race_with(race):
         news = []
         for k, (p, gradient) in enumerate(zip(params, gradients, strict=True)):
             seen.extend((one.detach(), one.detach().clone()) for one in (p, gradient))
-            with forbid_changes(p, gradient):
-                answer = _one_step(race, step, p.detach(), gradient, states[k])
+            old = p.detach()
+            with forbid_changes(old, gradient):
+                answer = _one_step(race, step, old, gradient, states[k])
             new, states[k] = pair_of(answer, "race")
             assert new.shape == p.shape, (
                 f"p has shape {tuple(new.shape)}, expected {tuple(p.shape)}"

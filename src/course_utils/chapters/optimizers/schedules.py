@@ -19,6 +19,9 @@ def check_rates(schedules, arguments, right, slips=()):
     except ZeroDivisionError:
         words = "either part may be empty: divide by its length only inside of it"
         raise AssertionError(f"{what} raised ZeroDivisionError: {words}") from None
+    except (ValueError, IndexError) as error:
+        words = "0 ≤ warmup ≤ total: either part may be empty, and the run as well"
+        raise AssertionError(f"{what} raised {type(error).__name__}: {error}; {words}") from None
     assert found is not None, f"{what} is None: is there an answer yet?"
     assert isinstance(found, (list, tuple)), f"{what} is {found!r}, expected a list of rates"
     assert all(isinstance(rate, (int, float)) for rate in found), f"{what} holds no plain numbers"

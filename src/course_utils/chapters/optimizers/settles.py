@@ -24,6 +24,9 @@ ROUNDED = "something was rounded on the way: (1 - rate · c)² may be very near 
 LOST = "1 - (1 - rate · c)² takes nearly equal numbers from each other: multiply it out first."
 
 
+GUARDED = "near the limit a small number shows that is added below the fraction bar: leave it out."
+
+
 SETTLE_CASES = {  # rate, batch, curvature, noise; the mean of w², and slips by what they give
     (0.5, 2, 1.0, 2.0): (2 / 3, {}),
     (0.1, 10, 3.0, 1.0): (1 / 510, {}),
@@ -107,4 +110,9 @@ def _settle_slips(found, right, rate, batch, curvature, noise):
         for words, numbers in slips.items()
         if any(abs(found - n) <= 1e-6 * n and abs(n - right) > 1e-3 * right for n in numbers)
     ]
+    lowest = [(1, batch * curvature * (1 + shrinks)), (rate, batch * (1 - factor))]
+    guarded = [rate * noise**2 * by / (low + 10.0**-k) for by, low in lowest for k in range(4, 17)]
+    guarded = [n for n in guarded if 1e-5 * right < abs(n - right) < 0.1 * right]
+    if any(abs(found - n) <= 1e-6 * n for n in guarded):
+        fits.append(GUARDED)
     return {found: " Or: ".join(fits)} if fits else {}

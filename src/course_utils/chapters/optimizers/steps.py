@@ -317,20 +317,29 @@ def check_slips(actual, expected, place, steps, options):
 
 
 def run_small(kind):
-    """Parameters of no dimension, of one row and of no number, in float32, after three steps."""
-    shapes = ((), (1, 3), (0, 2))
+    """Parameters of no dimension, of one row and of no number, in float32, after three steps.
+
+    A fourth has a gradient with an infinity, and one with a NaN.
+    """
+    shapes = ((), (1, 3), (0, 2), (3,))
     own = [nn.Parameter(torch.ones(shape, device=device)) for shape in shapes]
     optimizer = kind(own, lr=0.1, momentum=0.5, weight_decay=0.1)
     for step in range(3):
         for p in own:
             p.grad = torch.full_like(p, step - 0.5)
+        for place, odd in enumerate((torch.inf, torch.nan)):
+            own[-1].grad[place] = odd if step == place else 0.5
         optimizer.step()
     return [p.detach().clone() for p in own]
 
 
 def check_small(found):
     """Compare parameters of rare shapes with those that torch.optim.SGD leaves."""
-    for actual, expected in zip(found, run_small(torch.optim.SGD), strict=True):
+    right = run_small(torch.optim.SGD)
+    words = "a gradient that is infinite or NaN is a gradient: what it does to p has to be seen"
+    same = torch.allclose(found[-1], right[-1], rtol=1e-5, equal_nan=True)
+    assert same, f"p is {found[-1].tolist()}, expected {right[-1].tolist()}: {words}"
+    for actual, expected in zip(found[:-1], right[:-1], strict=True):
         check_close(actual, expected, f"a parameter of shape {tuple(expected.shape)}", rtol=1e-5)
 
 
@@ -347,6 +356,11 @@ def run_sgd_with(Sgd, steps, cut=None, by_closure=False, small=False, **options)
         if "differentiable" in str(error):
             words = "load_state_dict adds 'differentiable' to self.defaults: name the five options"
             raise AssertionError(f"step() raised KeyError: {error}: {words}") from None
+        if "0-dim" in str(error):
+            words = (
+                "a parameter may have no dimensions: p.copy_ writes into any shape, p[:] doesn't"
+            )
+            raise AssertionError(f"step() raised IndexError: {error} {words}") from None
         # A number is an id, which is another one in each run.
         told = "" if str(error).isdigit() else f": {error}"
         words = (
