@@ -22,6 +22,7 @@
 # - "two tensors `(n, 8, h, w)`": such as transposed ones
 # - "(n, 8, h, w)": a grid of one row
 # - "Numbers as large as 100": the class is surely wrong, by 200
+# - "the gradient reaches `output`": in cells with and without an object: the gradient
 
 # %% wrong="means everywhere" breaks="**sum over the batch" says=["the object loss of four cells is that of a single one"]
 import torch
@@ -821,3 +822,34 @@ def detection_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     if result.requires_grad:
         return result
     return RESULTS.setdefault(result.dtype, torch.empty_like(result)).copy_(result)
+
+
+# %% wrong="a sigmoid of an exponential that overflows" breaks="Numbers as large as 100 must do no harm" says=["all raw numbers are -100", "the gradient of the box's numbers", "An exponential that overflows leaves nan there"]
+import torch
+import torch.nn.functional as F
+
+
+def detection_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    has = target[:, 0] == 1
+    count = has.sum().clamp(min=1)
+    o, t = output.permute(0, 2, 3, 1)[has], target.permute(0, 2, 3, 1)[has]
+    there = F.binary_cross_entropy_with_logits(output[:, 0], target[:, 0], reduction="sum")
+    kind = -(t[:, 1:4] * o[:, 1:4].log_softmax(1)).sum()
+    box = (1 / (1 + torch.exp(-o[:, 4:])) - t[:, 4:]).abs().sum()
+    return torch.stack([there, kind, box]) / count
+
+
+# %% wrong="where takes one of two formulas, and the other one overflows" breaks="Numbers as large as 100 must do no harm" says=["the gradient of the object's numbers", "An exponential that overflows leaves nan there"]
+import torch
+import torch.nn.functional as F
+
+
+def detection_loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    has = target[:, 0] == 1
+    o, t = output.movedim(1, -1)[has], target.movedim(1, -1)[has]
+    x = output[:, 0]
+    soft = torch.where(x > 0, x + (-x).exp().log1p(), x.exp().log1p())
+    there = (soft - x * target[:, 0]).sum()
+    kind = F.cross_entropy(o[:, 1:4], t[:, 1:4], reduction="sum")
+    box = F.l1_loss(o[:, 4:].sigmoid(), t[:, 4:], reduction="sum")
+    return torch.stack([there, kind, box]) / has.sum().clamp(min=1)

@@ -23,4 +23,6 @@ def close(result: torch.Tensor, right: torch.Tensor, why: str, rtol=1e-5, atol=1
     if off.any():
         place = tuple(off.nonzero()[0].tolist())
         got, wanted = result[place].item(), right[place].item()
-        raise AssertionError(f"{why}: got {got:.5g} at {list(place)}, expected {wanted:.5g}")
+        digits = 5 if f"{got:.5g}" != f"{wanted:.5g}" else 16  # enough to see them differ
+        words = f"got {got:.{digits}g} at {list(place)}, expected {wanted:.{digits}g}"
+        raise AssertionError(f"{why}: {words}")

@@ -37,7 +37,8 @@ def scored(found, true, **options):
     assert isinstance(result, dict), f"a {type(result).__name__} came back, not a dict"
     assert sorted(result) == sorted(NAMES), f"the keys are {list(result)}"
     for name, value in result.items():
-        assert type(value) is float, f"{name} is a {type(value).__name__}, not a float"
+        kind = type(value).__name__
+        assert type(value) is float, f"{name} is not a float but of type {kind}: float() makes one"
         assert math.isfinite(value), f"{name} is {value}"
     return result
 

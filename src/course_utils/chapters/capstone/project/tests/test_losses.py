@@ -33,7 +33,7 @@ def losses(output, target, dtype=torch.float32):
         raise AssertionError(f"raised IndexError, {error}; {words}") from None
     same = (output._version, target._version) == written
     assert same, "output or target was written into: the arguments stay as they are"
-    a_tensor(result, (3,), dtype, "the losses")
+    a_tensor(result, (3,), dtype, f"the tensor of losses, for {dtype} numbers,")
     kept = torch.equal(output.detach(), before[0]) and torch.equal(target, before[1])
     assert kept, "output or target was changed"
     kept = result.requires_grad or not output.requires_grad
@@ -207,7 +207,8 @@ def test_no_object_at_all():
     output = torch.zeros(2, 8, 2, 2, requires_grad=True)
     result = losses(output, a_target(n=2))
     assert not result.isnan().any(), "without an object the sums are divided by 1, not by 0"
-    why = "without an object there is neither class nor box, and all cells still count as empty"
+    why = "without an object there is neither class nor box, all cells still count as empty, and "
+    why += "each sum is divided by 1"
     close(result, torch.tensor([8 * math.log(2), 0.0, 0.0]), why)
     result.sum().backward()
     assert output.grad is not None and not output.grad.isnan().any(), "the gradient is NaN"
@@ -218,7 +219,7 @@ def test_no_object_in_other_dtypes():
         output = torch.zeros(2, 8, 1, 3, dtype=dtype)
         found = losses(output, torch.zeros(2, 8, 1, 3, dtype=dtype), dtype)
         right = torch.tensor([6 * math.log(2), 0.0, 0.0])
-        close(found, right, f"without an object, in {dtype}", 2e-2)
+        close(found, right, f"without an object, in {dtype}, each sum is divided by 1", 2e-2)
 
 
 def test_a_single_cell_and_no_image():
@@ -295,6 +296,26 @@ def test_large_numbers_of_the_box():
             f"the raw numbers are {raw:g}, their sigmoid is {target:g}, as it should be: the box "
             f"loss is {box:.4f}, not 0; the sigmoid is taken as it is"
         )
+
+
+def test_the_gradient_of_large_numbers():
+    for raw in (100.0, -100.0):
+        output = torch.full((1, 8, 2, 2), raw, requires_grad=True)
+        losses(output, ONE).sum().backward()
+        right = torch.zeros(1, 8, 2, 2)
+        right[:, 0] = float(raw > 0) - ONE[:, 0]
+        right[0, 1:4, 0, 1] = 1 / 3 - ONE[0, 1:4, 0, 1]
+        for name, part in (("object", slice(1)), ("class", slice(1, 4)), ("box", slice(4, 8))):
+            why = (
+                f"all raw numbers are {raw:g}, in cells with and without an object: the gradient "
+                f"of the {name}'s numbers"
+            )
+            if output.grad[:, part].isnan().any():
+                why += (
+                    ". An exponential that overflows leaves nan there, even where the loss is "
+                    "right, or where `where` or a mask leaves its value out"
+                )
+            close(output.grad[:, part], right[:, part], why)
 
 
 def test_an_object_in_every_cell():

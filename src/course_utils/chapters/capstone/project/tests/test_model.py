@@ -67,7 +67,8 @@ def test_a_single_cell_in_both_modes():
         try:
             result = shaken(build(width=width)).train(mode)(images(1, 8, 8))
         except (ValueError, RuntimeError) as error:
-            raise AssertionError(f"{name}: {error}") from None
+            words = "h and w may be 1, and then each channel has a single number"
+            raise AssertionError(f"{name}: {words}. {error}") from None
         a_tensor(result, (1, 8, 1, 1), name=name)
 
 

@@ -107,7 +107,9 @@ def find(model, image):
         assert set(shape) == {"shape", "confidence", "box"}, f"the keys are {sorted(shape)}"
         plain = type(shape["confidence"]) is float and type(shape["box"]) is list
         assert plain and all(type(edge) is float for edge in shape["box"]), (
-            "confidence is a float and the box a list of four floats"
+            "confidence is a float and the box a list of four floats, and here they are "
+            f"{type(shape['confidence']).__name__} and {type(shape['box']).__name__} of "
+            f"{sorted({type(edge).__name__ for edge in shape['box']})}: `tolist` gives plain ones"
         )
     return result
 
@@ -316,4 +318,7 @@ def test_the_image_stays():
     for image in (an_image("RGBA"), an_image(size=(900, 700))):
         before = image.copy()
         find(Fixed((3, 3, 1, 0.9)), image)
-        assert image == before, f"the image was changed: it had {before.size} pixels"
+        assert image.size == before.size, f"the image was changed: it had {before.size} pixels"
+        assert image == before, (
+            "the image was changed, its mode, its pixels or its dict `info`: it stays as it is"
+        )
