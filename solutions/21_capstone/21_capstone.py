@@ -663,8 +663,8 @@ print("noted:", [signal.Signals(number).name for number in asked])
 #    and from this batch alone;
 # 3. the mean of it over the ranks, and the optimizer's step.
 #
-# Parameters may be frozen, and may have an old gradient. A frozen one gets a gradient on no rank, any
-# other on all of them.
+# Parameters may be float64, may be frozen, and may have an old gradient. A frozen one gets a gradient
+# on no rank; the loss reaches every other one on all of them.
 #
 # **The file** holds `{"step": steps done, "model": state_dict, "optimizer": state_dict}`.
 #

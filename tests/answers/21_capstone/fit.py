@@ -29,7 +29,8 @@
 # Admits:
 #
 # - "file: str | Path": file may be a str as well as a Path
-# - "Parameters may be frozen, and may have an old gradient": does each start from its own
+# - "may be frozen, and may have an old gradient": does each start from its own
+# - "Parameters may be float64": The model is torch.float64: keep to that
 # - "It runs alone or": without a group, rank and world size are 0 and 1
 # - "With a run that is complete": a finished run was trained further
 # - "SIGTERM** on any rank": rank 1 alone got SIGTERM
@@ -4332,3 +4333,58 @@ def fit(
         return done
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+# %% wrong="a float32 buffer for the gradients of any model" breaks="the mean of it over the ranks" says=["two ranks equal one with the whole batch", "The model is torch.float64: keep to that"]
+import os
+import signal
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+
+def fit(model, optimizer, loss, batch, steps, file, every=50):
+    together = dist.is_initialized()
+    rank, world_size = (dist.get_rank(), dist.get_world_size()) if together else (0, 1)
+    file, done, asked = Path(file), 0, []
+    if file.exists():
+        kept = torch.load(file)
+        model.load_state_dict(kept["model"])
+        optimizer.load_state_dict(kept["optimizer"])
+        done = kept["step"]
+    if together:
+        for value in (*model.parameters(), *model.buffers()):
+            dist.broadcast(value.detach(), 0)
+    before = signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
+    try:
+        stop = False
+        while done < steps and not stop:
+            torch.manual_seed(done * world_size + rank)
+            x, y = batch(done, rank, world_size)
+            model.train()
+            optimizer.zero_grad()
+            loss(model(x), y).backward()
+            if together:
+                slopes = [p.grad for p in model.parameters() if p.grad is not None]
+                bucket = torch.cat([slope.flatten().float() for slope in slopes])
+                dist.all_reduce(bucket)
+                parts = (bucket / world_size).split([slope.numel() for slope in slopes])
+                for slope, part in zip(slopes, parts, strict=True):
+                    slope.copy_(part.view_as(slope))
+            optimizer.step()
+            done += 1
+            note = torch.tensor(len(asked))
+            if together:
+                dist.all_reduce(note, dist.ReduceOp.MAX)
+            stop = bool(note)
+            if rank == 0 and (stop or done == steps or done % every == 0):
+                state = {"step": done, "model": model.state_dict()}
+                beside = file.with_name(file.name + ".part")
+                torch.save(state | {"optimizer": optimizer.state_dict()}, beside)
+                os.replace(beside, file)
+        if together:
+            dist.barrier()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return done

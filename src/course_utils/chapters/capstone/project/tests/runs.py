@@ -45,6 +45,7 @@ class Run:
     def __init__(self, folder, p=0.5, plain=False):
         self.file, self.p, self.plain = Path(folder) / "run.pt", p, plain
         self.model, self.seen, self.at_step, self.kept, self.as_text = None, [], None, {}, False
+        self.dtype = torch.float32
 
     def batch(self, step, rank, world_size):
         self.seen.append((step, rank, world_size, torch.initial_seed()))
@@ -59,19 +60,26 @@ class Run:
         if self.at_step:
             self.at_step(step, rank)
         generator = torch.Generator().manual_seed(step)
-        x = torch.randn(12, 3, generator=generator)[rank::world_size]
+        x = torch.randn(12, 3, generator=generator, dtype=self.dtype)[rank::world_size]
         return x, x.sum(1, keepdim=True)
+
+    def net(self):
+        """Its weights in float64 are such that float32 can't hold them."""
+        made = Net(self.p).to(self.dtype)
+        for value in made.parameters() if self.dtype == torch.float64 else ():
+            value.data /= 3
+        return made
 
     def __call__(self, steps, seed=0, every=50, at_step=None):
         torch.manual_seed(seed)
-        self.model, self.seen, self.at_step, self.kept = Net(self.p), [], at_step, {}
+        self.model, self.seen, self.at_step, self.kept = self.net(), [], at_step, {}
         torch.manual_seed(99)
         kind = torch.optim.SGD if self.plain else torch.optim.AdamW  # which makes weights decay
         groups = [{"params": [parameter]} for parameter in self.model.parameters()]
         optimizer = kind(groups, lr=0.05)
         self.model.eval()
-        self.model.body[0].weight.grad = torch.full((5, 3), 1e3)  # old, and in the way
-        self.model.fixed.weight.grad = torch.full((1, 3), 1e3)  # of a frozen layer, too
+        self.model.body[0].weight.grad = torch.full((5, 3), 1e3, dtype=self.dtype)  # old
+        self.model.fixed.weight.grad = torch.full((1, 3), 1e3, dtype=self.dtype)  # too
 
         def loss(output, y):
             # As one that looks at the model may do, or at a part of it.
@@ -143,6 +151,16 @@ def raised_by(call):
     return None
 
 
+def error_of(run, **named):
+    """What a call raises, and the handler of SIGTERM afterwards."""
+    mine, raised = signal.signal(signal.SIGTERM, signal.SIG_IGN), None
+    try:
+        run(2, **named)
+    except Exception as error:
+        raised = error
+    return raised, signal.signal(signal.SIGTERM, mine)
+
+
 def on_rank_0(name, save, *arguments, **named):
     if name == "torch.save" and to_memory(*arguments[1:2], **named):
         return save(*arguments, **named)
@@ -191,6 +209,22 @@ def on_two_ranks():
 
         for name in "ab":
             (Path(folder) / name).mkdir()
+        return run_ranks(work, 2)
+
+
+def whole_on_two_ranks():
+    """The weights after four steps without dropout, by the model's dtype."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        def work(rank):
+            found = {}
+            for dtype in (torch.float32, torch.float64):
+                run = Run(folder, p=0.0, plain=True)
+                run.dtype, run.file = dtype, run.file.with_name(f"{dtype}.pt")
+                run.alone(4, seed=3 * rank)
+                found[dtype] = run.weights()
+            return found
+
         return run_ranks(work, 2)
 
 

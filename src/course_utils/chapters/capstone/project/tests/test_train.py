@@ -1,6 +1,5 @@
 import os
 import signal
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from unittest.mock import patch
@@ -8,8 +7,18 @@ from unittest.mock import patch
 import torch
 import torch.nn as nn
 from expect import close
-from ranks import run_ranks
-from runs import Net, Run, a_run, late_on_two_ranks, on_two_ranks, raised_by, terminate, write_half
+from runs import (
+    Net,
+    Run,
+    a_run,
+    error_of,
+    late_on_two_ranks,
+    on_two_ranks,
+    raised_by,
+    terminate,
+    whole_on_two_ranks,
+    write_half,
+)
 
 
 def test_the_steps_of_one_process():
@@ -304,16 +313,6 @@ def test_sigterm_during_the_last_save():
         )
 
 
-def error_of(run, **named):
-    """What a call raises, and the handler of SIGTERM afterwards."""
-    mine, raised = signal.signal(signal.SIGTERM, signal.SIG_IGN), None
-    try:
-        run(2, **named)
-    except Exception as error:
-        raised = error
-    return raised, signal.signal(signal.SIGTERM, mine)
-
-
 def test_the_handler_is_back_after_an_error():
     def fail(step, rank):
         raise RuntimeError("no batch")
@@ -381,19 +380,15 @@ def test_two_ranks_and_a_signal_during_a_save():
 
 
 def test_two_ranks_equal_one_with_the_whole_batch():
-    with tempfile.TemporaryDirectory() as folder:
-
-        def work(rank):
-            run = Run(folder, p=0.0, plain=True)
-            run.alone(4, seed=3 * rank)
-            return run.weights()
-
-        found = run_ranks(work, 2)
-    with a_run(p=0.0, plain=True) as run:
-        run(4)
-        for rank in range(2):
-            why = (
-                f"rank {rank} of 2 differs from one process with the whole batch: rank 0's weights "
-                "first, then gradients' means"
-            )
-            close(found[rank], run.weights(), why, 1e-3, 1e-5)
+    found = whole_on_two_ranks()
+    for dtype, near in ((torch.float32, 1e-5), (torch.float64, 1e-13)):
+        with a_run(p=0.0, plain=True) as run:
+            run.dtype = dtype
+            run(4)
+            for rank in range(2):
+                why = (
+                    f"rank {rank} of 2 differs from one process with the whole batch: rank 0's "
+                    "weights first, then gradients' means"
+                )
+                why += ". The model is torch.float64: keep to that" * (dtype == torch.float64)
+                close(found[rank][dtype], run.weights(), why, 100 * near, near)
