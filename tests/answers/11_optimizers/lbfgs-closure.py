@@ -242,7 +242,7 @@ def lbfgs_closure(loss_of, start):
     return w
 
 
-# %% wrong="start gets a gradient" says=["it has a gradient now"]
+# %% wrong="start gets a gradient" says=["an argument was changed (its .grad)"]
 def lbfgs_closure(loss_of, start):
     loss_of(start.requires_grad_()).backward()
     start.requires_grad_(False)
