@@ -270,7 +270,7 @@ print("rank 0 owns", flat[:3].tolist(), "and rank 1", flat[3:].tolist())
 #   own rank's `.grad`. Afterwards the parameters are on all ranks what
 #   `torch.optim.Adam(parameters, **options)` would have made of the **mean** of the ranks' gradients.
 #   They are changed **in place**: the same `Parameter` objects hold the new values. `.grad` stays as
-#   it is.
+#   it is. A gradient may be zero.
 # - `adam` is the `torch.optim.Adam` that does this rank's work, the only optimizer on this rank. It
 #   keeps moments for at most ⌈n / world_size⌉ numbers, where n counts all numbers in all parameters,
 #   whatever their shapes.
@@ -1201,7 +1201,7 @@ def check_cases(cases):
             place += stages
 
 
-sizes = [(2, 4), (4, 12), (3, 2), (4, 1), (6, 4), (1, 3), (3, 3)]
+sizes = [(2, 4), (4, 12), (3, 2), (4, 1), (6, 4), (1, 3), (3, 3), (7, 9)]
 cases = [(kind, *size) for kind in ("gpipe", "1f1b") for size in sizes]
 check_cases([*cases, ("1f1b", 2, 1500)])
 with every_case() as case:
@@ -1748,9 +1748,9 @@ print(f"stage 3, 5 samples at a time: {seconds_per_sample('stage 3', 5, job):.4f
 #
 # Write `plan(job)`, which chooses the fastest layout that a budget has room for. `job` is a dict as above:
 # `parameters` ($P$), `largest` ($L$), `sample` (bytes of one sample's activations), `batch` (the most samples
-# that a rank may take at a time), `world_size` ($W$), `budget` (bytes of one rank), all of them `int`s of at
-# most 15 digits (`batch` of at most 6), and what `seconds_per_sample` needs. It stays as it is. Return
-# `(layout, samples)`, a string and an `int`:
+# that a rank may take at a time), `world_size` ($W$), `budget` (bytes of one rank), all of them `int`s from 1 of
+# at most 15 digits (`batch` of at most 6; `budget` may be 0), and what `seconds_per_sample` needs. It stays as
+# it is. Return `(layout, samples)`, a string and an `int`:
 #
 # - of all layouts, and all whole numbers of samples from 1 to `batch` that fit into the budget (exactly full
 #   fits), those with the fewest seconds a sample;
@@ -1832,6 +1832,8 @@ with every_case() as case:
         check_case(("stage 3", 2), {("stage 3", 4): gathered}, budget=7_000)
     with case("nothing fits"):
         check_case(None, {("stage 3", 0): "no samples are no plan"}, budget=6_499)
+    with case("a budget of 0: nothing fits"):
+        check_case(None, budget=0)
     with case("exactly one sample"):
         check_case(("stage 3", 1), budget=6_500)
     with case("room for the whole batch from stage 2 on"):

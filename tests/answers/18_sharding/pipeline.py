@@ -551,3 +551,19 @@ def bubble(stages, micro_batches):
     rows = clock([pipeline("gpipe", s, stages, micro_batches) for s in range(stages)])
     whole = max(end for *_, end in rows)
     return 1 - sum(end - start for stage, _, start, end in rows if stage == 0) / whole
+
+
+# %% wrong="a warm-up of four micro-batches at most" breaks="take $3(m + p - 1)$ ticks by `clock`, no more" says=["1f1b, stages: 7, micro-batches: 9", "stage 0 goes back after 4 forwards, and may hold 7"]
+def pipeline(kind, stage, stages, micro_batches):
+    most = micro_batches if kind == "gpipe" else min(stages - stage, 4)
+    tasks, forwards = [], 0
+    for n in range(micro_batches):
+        while forwards < min(n + most, micro_batches):
+            tasks.append(f"F{forwards}")
+            forwards += 1
+        tasks.append(f"B{n}")
+    return tasks
+
+
+def bubble(stages, micro_batches):
+    return (stages - 1) / (micro_batches + stages - 1)

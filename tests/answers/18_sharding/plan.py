@@ -8,6 +8,7 @@
 # - "the layout that is higher in the table"
 # - "with the most samples"
 # - "If nothing fits, return `None`"
+# - "`budget` may be 0"
 # - "Return `(layout, samples)`"
 # - "a string and an `int`"
 # - "It stays as it is"
@@ -18,6 +19,7 @@
 # - "(exactly full fits)": exactly one sample
 # - "if several need the same": two layouts with the same seconds
 # - "If nothing fits": nothing fits
+# - "`budget` may be 0": a budget of 0
 
 # %% wrong="the first that fits" breaks="those with the fewest seconds a sample" says=["the first layout that fits is not always the fastest"]
 def plan(job):
@@ -492,3 +494,22 @@ def plan(job):
     seconds = [seconds_per_sample(layout, n, job) for layout, n in zip(layouts, samples)]
     best = np.argmin(seconds)
     return str(layouts[best]), samples[best]
+
+
+# %% wrong="asserts a positive budget" breaks="`budget` may be 0" says=["a budget of 0: nothing fits"]
+def plan(job):
+    for key in ("parameters", "largest", "sample", "batch", "world_size", "budget"):
+        assert job[key] > 0, f"{key} must be positive"
+    P, L, S = job["parameters"], job["largest"], -(-job["parameters"] // job["world_size"])
+    need = {
+        "DDP": 16 * P,
+        "stage 1": 8 * P + 8 * S,
+        "stage 2": 4 * P + 12 * S,
+        "stage 3": 16 * S + 8 * L,
+    }
+    found = []
+    for layout, size in need.items():
+        samples = min(job["batch"], (job["budget"] - size) // job["sample"])
+        if samples >= 1:
+            found.append((layout, samples))
+    return min(found, key=lambda one: seconds_per_sample(*one, job), default=None)

@@ -21,6 +21,7 @@
 #
 # - "of any shapes": a parameter without dimensions and one without numbers
 # - "whatever their shapes": one big parameter and one small
+# - "A gradient may be zero": shapes (2, 2) and (1,), weight_decay
 
 # %% wrong="the sum of the gradients" breaks="of the **mean** of the ranks' gradients" says=["Adam got the sum of the gradients"]
 def sharded_optimizer(parameters, rank, world_size, options):
@@ -1134,5 +1135,32 @@ def sharded_optimizer(parameters, rank, world_size, options):
         dist.all_gather_into_tensor(whole, mine.detach())
         for p, new in zip(parameters, _unflatten_dense_tensors(whole[:n], parameters)):
             p.copy_(new)
+
+    return step, adam
+
+
+# %% wrong="leaves Adam out where the mean gradient is zero" breaks="what `torch.optim.Adam(parameters, **options)` would have made" says=["a step with zero gradients was left out"]
+def sharded_optimizer(parameters, rank, world_size, options):
+    sizes = [p.numel() for p in parameters]
+
+    def row(tensors):
+        flat = torch.cat([t.reshape(-1) for t in tensors])
+        return F.pad(flat, (0, -flat.numel() % world_size))
+
+    with torch.no_grad():
+        mine = row(parameters).view(world_size, -1)[rank].clone()
+    mine.grad = torch.zeros_like(mine)
+    adam = torch.optim.Adam([mine], **options)
+
+    def step():
+        with torch.no_grad():
+            dist.reduce_scatter_tensor(mine.grad, row([p.grad for p in parameters]))
+            mine.grad.div_(world_size)
+            if mine.grad.any():
+                adam.step()
+            whole = mine.new_empty(mine.numel() * world_size)
+            dist.all_gather_into_tensor(whole, mine)
+            for p, piece in zip(parameters, whole[: sum(sizes)].split(sizes)):
+                p.copy_(piece.view_as(p))
 
     return step, adam

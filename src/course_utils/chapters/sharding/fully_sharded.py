@@ -64,6 +64,8 @@ def run_fully_sharded(rank, world_size, fully_sharded, sizes, batch, with_input)
         "gradient from a Function's backward, or add to .grad"
     )
     _one_shard_twice(rank, fully_sharded, shards, sizes)
+    found[1]["three calls"] = _alive_after_three_calls(fully_sharded, x, shards, sizes)
+    _one_rank_has_no_gradient(rank, fully_sharded, x, shards)
     check_evaluations(
         "fully_sharded", lambda x, *shards: fully_sharded(x, list(shards)), [x, *shards], found[0]
     )
@@ -102,6 +104,26 @@ def _one_shard_twice(rank, fully_sharded, shards, sizes):
             "where one shard stands in the list twice, its gradient is the sum of both places"
         )
         return
+
+
+def _alive_after_three_calls(fully_sharded, x, shards, sizes):
+    """The most whole matrices in three forward passes, whose backward passes are still to come."""
+    with LargeTensors(whole_matrices(sizes)) as large:
+        graphs = [fully_sharded(x, shards) for _ in range(3)]
+    return large.most if graphs else 0
+
+
+def _one_rank_has_no_gradient(rank, fully_sharded, x, shards):
+    """Zeros come back on rank 0 alone: the others' mean needs its part all the same."""
+    calls = []
+    for factor in (1, rank):
+        out, before = fully_sharded(x, shards), dict(ledger)
+        out.backward(factor * random_like(out.shape, 60, rank))
+        calls.append({name: ledger[name] - before[name] for name in before})
+    assert calls[0] == calls[1], (
+        "where a rank's own gradient is zero, its backward pass leaves out calls of gather_rows or "
+        "scatter_mean_rows, and the other ranks wait for it: all ranks call them in the same order"
+    )
 
 
 def _backward_behind_another_call(rank, fully_sharded, x, shards):
@@ -213,6 +235,12 @@ def check_fully_sharded(found, world_size, sizes, batch, with_input):
                 "two may be: what holds them? A list does, a copy (also one that is turned), and "
                 "an operator of autograd, which saves its operands. Free each matrix after its "
                 "layer, and gather it again in backward"
+            )
+        elif forward["three calls"] > 2:
+            wrong.append(
+                f"{forward['three calls']} whole matrices were alive at once after three calls "
+                "without a backward pass, and two may be: a call keeps one for its backward pass; "
+                "gather it again there"
             )
         for when, kept in (("after the forward pass", forward), ("after the backward pass", end)):
             if kept["large"] > 2 and end["most"] <= 2:

@@ -57,13 +57,16 @@ def _at_work(function: Callable, world_size: int, *args) -> list:
 
 
 def _words_of(error: LaunchError) -> str:
-    """What went wrong, without what differs from run to run: folders, and who else failed then."""
+    """What went wrong, without what differs from run to run: folders, times, who else failed."""
     words = str(error)
     failed = [r for kind in ("ended", "raised") for r in error.reports if r.status == kind]
     if failed and not isinstance(error, LaunchTimeout):
         failed[0].output = ""
         words = failed[0].tell_for_a_check().split("Traceback (most")[0].rstrip()
     words = words.replace("\n    in __torch_dispatch__", "")  # of the mode that counts collectives
+    words = re.sub(
+        r"(\[rank\d+\]:)?\[\w+ [\d:.]+ [\w.]+:\d+\] ", "", words
+    )  # a log's time and line
     return re.sub(re.escape(tempfile.gettempdir()) + r"/\w+/?", "", words)
 
 

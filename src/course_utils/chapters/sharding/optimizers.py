@@ -76,7 +76,7 @@ def _train_once(
         sharded_optimizer(others, rank, world_size, dict(options))
     for number in range(steps):
         for n, parameter in enumerate(mine):
-            parameter.grad = random_like(shapes[n], n, number, rank)
+            parameter.grad = _gradient(shapes[n], n, number, rank)
         step()
         gradients_are_on("step()")
         for n, (listed, parameter) in enumerate(zip(parameters, mine, strict=True)):
@@ -85,7 +85,7 @@ def _train_once(
                 "the list, and the model still has the old one"
             )
         for n, parameter in enumerate(mine):
-            own = random_like(shapes[n], n, number, rank)
+            own = _gradient(shapes[n], n, number, rank)
             if parameter.grad is None or not torch.equal(parameter.grad, own):
                 touched.append(n)
     learns = all(parameter.requires_grad for parameter in mine)
@@ -94,6 +94,11 @@ def _train_once(
     others = [one for one in _optimizers() if one is not adam and one not in before]
     kept = [parameter.detach().clone() for parameter in mine]
     return kept, _numbers(adam), sum(_numbers(one) for one in others), touched
+
+
+def _gradient(shape: tuple, n: int, number: int, rank: int) -> torch.Tensor:
+    """A rank's gradient of a parameter in a step; the third step's are zero."""
+    return random_like(shape, n, number, rank) * (number != 2)
 
 
 def _optimizers() -> list[torch.optim.Optimizer]:
@@ -107,17 +112,18 @@ def _numbers(adam: torch.optim.Optimizer) -> int:
 
 
 def one_process(
-    world_size, shapes, steps, options, combine, forgets=False, kind="Adam", adds=False
+    world_size, shapes, steps, options, combine, forgets=False, kind="Adam", adds=False, skips=False
 ):
     parameters = [nn.Parameter(random_like(s, n)) for n, s in enumerate(shapes)]
     adam = getattr(torch.optim, kind)(parameters, **options)
     for number in range(steps):
         for n, p in enumerate(parameters):
-            now = combine([random_like(shapes[n], n, number, r) for r in range(world_size)])
+            now = combine([_gradient(shapes[n], n, number, r) for r in range(world_size)])
             p.grad = now + p.grad if adds and p.grad is not None else now
         if forgets:
             adam.state.clear()
-        adam.step()
+        if not skips or any(p.grad.any() for p in parameters):
+            adam.step()
     return [p.detach() for p in parameters]
 
 
@@ -177,6 +183,9 @@ def check_sharded_optimizer(found, world_size, shapes, steps, options):
         ),
         "each step's gradients were added to those before: the slice's .grad is made anew in each "
         "step": one_process(*job, mean, adds=True),
+        "a step with zero gradients was left out; Adam's moments move the numbers in it as well": (
+            one_process(*job, mean, skips=True)
+        ),
         "nothing of `options` got to Adam; hand on all of them": one_process(
             world_size, shapes, steps, {}, mean
         ),

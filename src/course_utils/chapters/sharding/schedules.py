@@ -211,6 +211,10 @@ def _why_late(schedules: list[list[str]], clock, kind: str, most: int) -> str:
     words = "a stage waits where it could compute"
     if kind == "1f1b" and len(warm) == 1:
         words += "; does the warm-up depend on the stage?"
+    first = next(n for n, task in enumerate([*schedules[0], "B"]) if task[0] == "B")
+    may = min(len(schedules), len(schedules[0]) // 2)
+    if kind == "1f1b" and first < may:
+        words += f"; stage 0 goes back after {first} forwards, and may hold {may} micro-batches"
     return words
 
 
