@@ -159,9 +159,11 @@ with every_case() as case:
         visualization.check_example(try_show_batch, 2, which=5, view=True)
     with case("images on a GPU, or on what the course takes for one"):
         visualization.check_example(try_show_batch, 2, which=3, on_gpu=True)
-    ### BEGIN HIDDEN TESTS
     with case("five images"):
         visualization.check_example(try_show_batch, 5, which=2)
+    ### BEGIN HIDDEN TESTS
+    with case("seven images"):
+        visualization.check_example(try_show_batch, 7, which=2)
     ### END HIDDEN TESTS
 
 # %% [markdown]
@@ -433,8 +435,9 @@ show(figure, "Left: 3 of 48 units are dead, the others spread from 0 to 8. Right
 # Write `histograms_that_tell(writer, model, x, step)`. It logs, at `step`, a histogram of
 #
 # - every parameter, under `parameters/` and its name;
-# - the output of every `nn.ReLU` (classes derived from it, too) for the batch `x`, under
-#   `activations/` and the module's name (as in `named_modules()`; at any depth).
+# - the output of every `nn.ReLU` (classes derived from it, too, which may put out numbers below 0)
+#   for the batch `x`, under `activations/` and the module's name (as in `named_modules()`; at any
+#   depth).
 #
 # It returns a dict from each ReLU's name to the share of its units that are dead on `x`, a float.
 #
@@ -486,7 +489,7 @@ def histograms_that_tell(
 with every_case() as case:
     visualization.check_histograms(case, try_histograms, "dense", 20, 7)
     visualization.check_histograms(case, try_histograms, "convolutions, BatchNorm, dropout", 12, 0)
-    for kind in ("a ReLU alone", "no ReLU"):
+    for kind in ("a ReLU alone", "no ReLU", visualization.BELOW):
         visualization.check_histograms(case, try_histograms, kind, 5, 3)
     visualization.check_histograms(case, try_histograms, visualization.ONE, 1, 2)
     visualization.check_histograms(case, try_histograms, visualization.RAISES, 4, 1)
@@ -647,7 +650,7 @@ show(figure, words)
 # ### Exercise 14.4 — Lie detector ★★ · 12 min · 3 points · core
 #
 # `lie_detector(plots, data)` gets the six axes by their names, just drawn, and the data, which may be
-# of two other settings. Repair each axes **in place**:
+# of two other settings. (Another figure may be pyplot's current one.) Repair each axes **in place**:
 #
 # | plot | what an honest one shows |
 # | --- | --- |
@@ -817,6 +820,8 @@ with every_case() as case:
     visualization.check_map(case, try_embedding_map, "a tiny cloud, a view", 1e-8 * twelve.T[:3].T)
     groups = thirty + 1e4 * (-1) ** torch.arange(30)[:, None]
     visualization.check_map(case, try_embedding_map, visualization.GROUPS, groups)
+    many = spread[:3] * torch.randn(600, 3, generator=generator)
+    visualization.check_map(case, try_embedding_map, "six hundred", many)
     ### BEGIN HIDDEN TESTS
     tall = (torch.linspace(5, 1, 6) * torch.randn(40, 6, generator=generator)).t().contiguous().t()
     visualization.check_map(case, try_embedding_map, "forty samples, a transposed view", tall)
@@ -1062,7 +1067,8 @@ windows
 #
 # `visdom_live(client, curve, about)` fills seven windows. `curve` is an iterator: each entry,
 # `(step, train, validation)`, is a step of a training that still runs. **Send both numbers before
-# you take the next entry.** `about` is a dict of tensors and a string.
+# you take the next entry.** A loss that is NaN is sent, too. `about` is a dict of tensors and a
+# string.
 #
 # | environment | window | what |
 # | --- | --- | --- |
@@ -1106,14 +1112,14 @@ def visdom_live(client: object, curve: Iterator[tuple[int, float, float]], about
 
 # %% nbgrader={"grade_id": "visdom-live-check", "grade": true, "points": 4}
 generator = torch.Generator().manual_seed(0)
-steps = [(3, 2.3047, 2.40625), (10, 0.0, 1.75195), (35, 1.25, 0.0)]
+steps = [(3, 2.3047, 2.40625), (10, 0.0, 1.75195), (12, float("nan"), 1.5), (35, 1.25, 0.0)]
 about = {
     "points": torch.randn(6, 2, generator=generator),
     "classes": torch.tensor([0, 1, 3, 0, 1, 0]),  # there is no 2
     "cloud": torch.randn(5, 3, generator=generator),
     "spikes": torch.tensor([1.0, 0.5, -2.0, 3.0]),
     "confusion": torch.tensor([[5.0, 1.0, 0.0], [2.0, 7.0, 3.0]]),
-    "samples": torch.rand(10, 3, 6, 7, generator=generator),
+    "samples": torch.rand(70, 3, 6, 7, generator=generator),
     "note": "rate 0.1, second attempt",
 }
 with every_case() as case:
@@ -1239,7 +1245,8 @@ print(
 # calls**. A row is `(name, shape, parameters, macs)`:
 #
 # - the name as in `named_modules()`. A module that is called twice has two rows. `model` itself, if it
-#   has no children, is the only row, and its name is `""`;
+#   has no children, is the only row, and its name is `""`. A part that is `None` is no child, and
+#   a call may be by keyword;
 # - the output's shape as a tuple;
 # - the module's number of parameters (biases too). Frozen parameters count;
 # - the MACs of this call for the whole batch. `nn.Linear` (any number of dimensions) and `nn.Conv2d`
@@ -1292,6 +1299,8 @@ with every_case(at_most=12) as case:
     for kind in ("one linear layer alone, one dimension", "other layers, a derived class"):
         visualization.check_table(case, try_network_drawn, kind)
     for kind in ("a dilated kernel, grouped", "one layer under two names"):
+        visualization.check_table(case, try_network_drawn, kind)
+    for kind in (visualization.BY_KEYWORD, visualization.BY_WORDS):
         visualization.check_table(case, try_network_drawn, kind)
     parts = "a part that isn't called, a Conv1d"
     for kind in (parts, visualization.NO_ROWS, visualization.TOO_WIDE):
@@ -1600,6 +1609,7 @@ with every_case() as case:
     visualization.check_filters(case, try_filters, "two layers", image, 1, 0, 1.5)
     double = "two layers in float64"
     visualization.check_filters(case, try_filters, double, image.transpose(1, 2), 1, 2, 0.7)
+    visualization.check_filters(case, try_filters, visualization.SHORT, image, 1, 4, 1e-8)
     ### BEGIN HIDDEN TESTS
     visualization.check_filters(case, try_filters, "two layers", image.transpose(1, 2), 1, 12, 1.5)
     ### END HIDDEN TESTS
@@ -1812,6 +1822,7 @@ with every_case() as case:
     visualization.check_slice(case, try_landscape, "conv, rescaled, zeros", [0.8, 0.1, 0.1])
     visualization.check_slice(case, try_landscape, "dense", [])
     visualization.check_slice(case, try_landscape, visualization.TIED, [0.5, -0.5])
+    visualization.check_slice(case, try_landscape, visualization.MANY, [0.3])
     ### BEGIN HIDDEN TESTS
     visualization.check_slice(case, try_landscape, "conv, zeros", [0.4, 0.4, -0.2])
     ### END HIDDEN TESTS

@@ -15,6 +15,7 @@
 # Admits:
 #
 # - "at least three samples": three on a line
+# - "at least three samples and two features": six hundred
 # - "Two equal samples": two equal samples
 # - "group by group": two groups, far from each other
 # - "floats, and a list of strings": float64, far from 0
@@ -409,3 +410,24 @@ def embedding_map(writer, features, labels):
     centred = features - features.mean(0)
     places = centred @ torch.linalg.svd(centred, full_matrices=False).Vh[:2].T
     return places, torch.cdist(centred, centred).fill_diagonal_(float("inf")).argmin(1)
+
+
+# %% wrong="the diagonal of each block of rows" breaks="the index of the **nearest other** sample" says=["six hundred: neighbours: samples [256, 257, 258, 259, 260, 261] and 338 more are their own neighbours", "in blocks of rows"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    centred = features - features.mean(0)
+    nearest = []
+    for block in features.split(256):
+        apart = torch.cdist(block, features, compute_mode="donot_use_mm_for_euclid_dist")
+        nearest.append(apart.fill_diagonal_(float("inf")).argmin(1))
+    directions = torch.linalg.svd(centred, full_matrices=False).Vh[:2]
+    return centred @ directions.T, torch.cat(nearest)
+
+
+# %% wrong="a random approximation of the directions" says=["near, but not exact", "torch.pca_lowrank"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    _, _, V = torch.pca_lowrank(features, q=2, niter=1)
+    apart = torch.cdist(features, features, compute_mode="donot_use_mm_for_euclid_dist")
+    nearest = apart.fill_diagonal_(float("inf")).argmin(1)
+    return (features - features.mean(0)) @ V, nearest

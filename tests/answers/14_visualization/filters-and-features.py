@@ -7,6 +7,7 @@
 # - "then cut off at 0 and 1"
 # - "the gradient by `x` of the **mean** of map `channel`"
 # - "the norm of all of it"
+# - "the image after `steps` steps"
 # - "Where it is 0, the image stays"
 # - "Divide by the range and by the norm as they are, however small"
 # - "Image and model stay as they were"
@@ -17,6 +18,7 @@
 #
 # - "may be frozen": a frozen model
 # - "Where it is 0": a map without a gradient
+# - "each `x + rate * g / ‖g‖`": a small rate
 
 # %% wrong="the stub" says=["None is not (filters, maps, dream): is there an answer yet?"]
 def filters_and_features(model, image, channel, steps, rate):
@@ -713,3 +715,24 @@ def filters_and_features(model, image, channel, steps, rate):
         if g.norm() > 0:
             x = (x + rate * g / g.norm()).clamp(0, 1)
     return filters, maps, x
+
+
+# %% wrong="stops where a step changes little" breaks="the image after `steps` steps" says=["a small rate, in float64, 4 steps: dream", "however little each of them changes: it did not move at all"]
+def filters_and_features(model, image, channel, steps, rate):
+    weight = model[0].weight.detach()
+    low, high = weight.amin((1, 2, 3), keepdim=True), weight.amax((1, 2, 3), keepdim=True)
+    x = image.detach().clone()
+    for _ in range(steps):
+        leaf = x.clone().requires_grad_()
+        (g,) = torch.autograd.grad(model(leaf[None])[0, channel].mean(), leaf)
+        if g.norm() == 0:
+            break
+        new = (x + rate * g / g.norm()).clamp(0, 1)
+        if torch.allclose(new, x):
+            break
+        x = new
+    return (
+        (weight - low) / torch.where(high == low, 1, high - low),
+        model(image[None])[0].detach(),
+        x,
+    )

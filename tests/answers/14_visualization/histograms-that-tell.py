@@ -3,11 +3,12 @@
 #
 # - "It logs, at `step`"
 # - "every parameter, under `parameters/` and its name"
-# - "(classes derived from it, too)"
+# - "classes derived from it, too"
 # - "as in `named_modules()`; at any depth"
 # - "the share of its units that are dead on `x`"
 # - "a float"
 # - "where a channel is dead if it is 0 for each sample at each place"
+# - "which may put out numbers below 0"
 # - "0 means 0: a unit that puts out 1e-12 once lives"
 # - "The model is looked at in **eval mode**"
 # - "left as it was: the mode of each module"
@@ -17,6 +18,7 @@
 # Admits:
 #
 # - "(batch, channel, height, width)": convolutions, BatchNorm, dropout
+# - "which may put out numbers below 0": a derived ReLU that puts out numbers below 0
 
 # %% wrong="the stub" says=["it returned None, not a dict: is there an answer yet?"]
 def histograms_that_tell(writer, model, x, step):
@@ -138,7 +140,7 @@ def histograms_that_tell(writer, model, x, step):
         def hook(module, args, output):
             writer.add_histogram(f"activations/{name}", output.detach().cpu().numpy(), step)
             units = output.detach().movedim(1, 0).reshape(output.shape[1], -1)
-            shares[name] = (units.max(1).values <= 0).float().mean().item()
+            shares[name] = (units.abs().max(1).values == 0).float().mean().item()
 
         return hook
 
@@ -399,7 +401,7 @@ def histograms_that_tell(writer, model, x, step):
     }
 
 
-# %% wrong="leaves out a class derived from nn.ReLU" breaks="(classes derived from it, too)" says=["one of a class derived from nn.ReLU"]
+# %% wrong="leaves out a class derived from nn.ReLU" breaks="classes derived from it, too" says=["one of a class derived from nn.ReLU"]
 def histograms_that_tell(writer, model, x, step):
     outputs, handles = {}, []
     modes = {m: m.training for m in model.modules()}
@@ -829,4 +831,59 @@ def histograms_that_tell(writer, model, x, step):
         writer.add_histogram(f"parameters/{name}", p, step)
     for name, t in tensors.items():
         writer.add_histogram(f"activations/{name}", t, step)
+    return shares
+
+
+# %% wrong="dead is what is never above 0" breaks="which may put out numbers below 0" says=["a derived ReLU that puts out numbers below 0, what is returned", "a unit that puts out numbers below 0 lives"]
+def histograms_that_tell(writer, model, x, step):
+    shares, handles = {}, []
+    modes = [(m, m.training) for m in model.modules()]
+    for name, module in model.named_modules():
+        if isinstance(module, nn.ReLU):
+
+            def look(module, args, output, name=name):
+                writer.add_histogram("activations/" + name, output, step)
+                peaks = output.transpose(0, 1).flatten(1).amax(1)
+                shares[name] = (peaks <= 0).float().mean().item()
+
+            handles.append(module.register_forward_hook(look))
+    try:
+        with torch.no_grad():
+            model.eval()(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for m, mode in modes:
+            m.training = mode
+    for name, p in model.named_parameters():
+        writer.add_histogram("parameters/" + name, p, step)
+    return shares
+
+
+# %% wrong="takes away the dimension of a batch of one" says=["one unit, one image, under no_grad, what is returned", "a batch of one image is a batch, too"]
+def histograms_that_tell(writer, model, x, step):
+    shares, handles = {}, []
+    modes = [(m, m.training) for m in model.modules()]
+    for name, module in model.named_modules():
+        if isinstance(module, nn.ReLU):
+
+            def look(module, args, output, name=name):
+                writer.add_histogram("activations/" + name, output, step)
+                seen = output.squeeze()
+                dead = (
+                    (seen == 0).transpose(0, 1).flatten(1).all(1) if seen.dim() > 1 else seen == 0
+                )
+                shares[name] = dead.float().mean().item()
+
+            handles.append(module.register_forward_hook(look))
+    try:
+        with torch.no_grad():
+            model.eval()(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for m, mode in modes:
+            m.training = mode
+    for name, p in model.named_parameters():
+        writer.add_histogram("parameters/" + name, p, step)
     return shares

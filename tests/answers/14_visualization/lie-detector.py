@@ -2,6 +2,7 @@
 # Rules:
 #
 # - "Repair each axes **in place**"
+# - "Another figure may be pyplot's current one"
 # - "the bars from 0"
 # - "all axes that are seen there have the same y-limits"
 # - "all points inside"
@@ -768,6 +769,38 @@ def lie_detector(plots, data):
     for curve in data["seeds"]:
         plots["one seed"].plot(curve)
     plots["stopped early"].set_xlim(0, len(data["validation"]))
+    colours = plots["own colours"]
+    most = max(image.get_array().max() for image in colours.images)
+    for image in colours.images:
+        image.set_clim(0, most)
+
+
+# %% wrong="the second axes of the current figure" breaks="Another figure may be pyplot's current one" says=["other numbers, the data afterwards: another figure, pyplot's current one, was changed", "other numbers, two scales: the two losses still have two scales"]
+def lie_detector(plots, data):
+    plots["cut axis"].set_ylim(0, 1)
+    plots["smoothed away"].plot(data["loss"])
+    for axes in (plots["two scales"], plt.gcf().axes[-1]):
+        axes.set_ylim(-0.1, 1.05 * max(data["loss"] + data["validation"]))
+    for curve in data["seeds"]:
+        plots["one seed"].plot(curve)
+    plots["stopped early"].autoscale()
+    colours = plots["own colours"]
+    most = max(image.get_array().max() for image in colours.images)
+    for image in colours.images:
+        image.set_clim(0, most)
+
+
+# %% wrong="two equal seeds are one line" breaks="a line each" says=["a spike, one seed: two seeds have the same curve here: a line each"]
+def lie_detector(plots, data):
+    plots["cut axis"].set_ylim(0, 1)
+    plots["smoothed away"].plot(data["loss"])
+    both = plots["two scales"]
+    for axes in (both, both.figure.axes[-1]):
+        axes.set_ylim(-0.1, 1.05 * max(data["loss"] + data["validation"]))
+    plots["one seed"].clear()
+    for curve in {tuple(curve) for curve in data["seeds"]}:
+        plots["one seed"].plot(curve)
+    plots["stopped early"].autoscale()
     colours = plots["own colours"]
     most = max(image.get_array().max() for image in colours.images)
     for image in colours.images:

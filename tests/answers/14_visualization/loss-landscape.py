@@ -8,6 +8,7 @@
 # - "parameters of two dimensions and more"
 # - "parameters of one dimension, whatever they are called: not moved"
 # - "as a list of floats"
+# - "for each `alpha`, `F.cross_entropy(model(x), y)`"
 # - "Frozen parameters move, too"
 # - "The weights that you measure by are those that the model came with"
 # - "Afterwards it has **exactly** these again"
@@ -908,4 +909,43 @@ def loss_landscape(model, direction, alphas, x, y):
             moved = {n: w + alpha * moves[n] if n in moves else w for n, w in state.items()}
             out = torch.func.functional_call(model, moved, (x,))
             losses.append(F.cross_entropy(out, y).item())
+    return losses
+
+
+# %% wrong="a mean of the means of blocks" breaks="for each `alpha`, `F.cross_entropy(model(x), y)`" says=["dense, 1026 images: losses", "the mean of the blocks' means is another where the last block is shorter"]
+def loss_landscape(model, direction, alphas, x, y):
+    moves = {}
+    for (name, p), d in zip(model.named_parameters(), direction):
+        if p.dim() > 1:
+            shape = (-1,) + (1,) * (p.dim() - 1)
+            length = d.flatten(1).norm(dim=1).view(shape)
+            scale = p.detach().flatten(1).norm(dim=1).view(shape) / length.where(length > 0, 1)
+            moves[name] = p.detach(), d * scale
+    losses = []
+    with torch.no_grad():
+        for alpha in alphas:
+            weights = {name: p + alpha * d for name, (p, d) in moves.items()}
+            blocks = [
+                F.cross_entropy(torch.func.functional_call(model, weights, (some,)), theirs)
+                for some, theirs in zip(x.split(256), y.split(256))
+            ]
+            losses.append(torch.stack(blocks).mean().item())
+    return losses
+
+
+# %% wrong="the direction by the names of the state_dict" says=["a BatchNorm, a frozen layer: raised", "and a buffer has none", "a weight that two layers share has one place in direction"]
+def loss_landscape(model, direction, alphas, x, y):
+    moves = {}
+    for (name, p), d in zip(model.state_dict().items(), direction):
+        if p.dim() > 1:
+            shape = (-1,) + (1,) * (p.dim() - 1)
+            length = d.flatten(1).norm(dim=1).view(shape)
+            moves[name] = p, d * p.flatten(1).norm(dim=1).view(shape) / length.where(length > 0, 1)
+    losses = []
+    with torch.no_grad():
+        for alpha in alphas:
+            weights = {name: p + alpha * d for name, (p, d) in moves.items()}
+            losses.append(
+                F.cross_entropy(torch.func.functional_call(model, weights, (x,)), y).item()
+            )
     return losses

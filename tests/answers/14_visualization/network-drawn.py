@@ -17,6 +17,8 @@
 # - "all others 0"
 # - "A module that is called twice has two rows"
 # - "if it has no children, is the only row"
+# - "A part that is `None` is no child"
+# - "a call may be by keyword"
 # - "Leave the model as it was: modes"
 # - "hooks, gradients, buffers"
 # - "also where it raises"
@@ -26,6 +28,8 @@
 #
 # - "(any number of dimensions)": called twice, three dimensions
 # - "if it has no children": one linear layer alone, one dimension
+# - "a call may be by keyword": layers that are called by keyword
+# - "any stride, padding": paddings 'same' and 'valid'
 # - "classes derived from them": other layers, a derived class
 
 # %% wrong="the stub" says=["it returned None, no list: is there an answer yet?"]
@@ -162,9 +166,9 @@ def network_drawn(model, x):
     for name, module in twin.named_modules():
         if next(module.children(), None) is None:
 
-            def wrapped(*args, name=name, module=module, old=module.forward):
+            def wrapped(*args, name=name, module=module, old=module.forward, **named):
                 with FlopCounterMode(display=False) as counter, torch.no_grad():
-                    out = old(*args)
+                    out = old(*args, **named)
                 size = sum(p.numel() for p in module.parameters())
                 counted = isinstance(module, (nn.Linear, nn.Conv2d))
                 rows.append([name, out.shape, size, counted * counter.get_total_flops() // 2])
@@ -186,7 +190,7 @@ def network_drawn(model, x):
                 b, c, h, w = out.shape
                 macs = b * h * w * m.weight.numel()
             elif isinstance(m, nn.Linear):
-                macs = args[0].numel() // m.in_features * m.weight.numel()
+                macs = out.numel() // m.out_features * m.weight.numel()
             else:
                 macs = 0
             rows.append(
@@ -1208,7 +1212,7 @@ def network_drawn(model, x):
     return rows
 
 
-# %% wrong="a part that is None as a child" breaks="a row for each call of a module that has no children" says=["a part that is None, as in 'plane', is no child: ask children() for them"]
+# %% wrong="a part that is None as a child" breaks="A part that is `None` is no child" says=["a part that is None, as in 'plane', is no child: ask children() for them"]
 def network_drawn(model, x):
     names = {m: n for n, m in model.named_modules()}
     modes = [(m, m.training) for m in model.modules()]
@@ -1228,6 +1232,102 @@ def network_drawn(model, x):
     finally:
         for h in handles:
             h.remove()
+        for m, mode in modes:
+            m.training = mode
+    return rows
+
+
+# %% wrong="works by the input, which a call by keyword hides" breaks="a call may be by keyword" says=["layers that are called by keyword: raised", "a hook gets no inputs of a call by keyword"]
+def network_drawn(model, x):
+    modes = [(m, m.training) for m in model.modules()]
+    rows, handles = [], []
+
+    def hook(m, args, out, name):
+        macs = 0
+        if isinstance(m, nn.Linear):
+            macs = args[0].numel() * m.out_features
+        if isinstance(m, nn.Conv2d):
+            macs = out.numel() * m.weight[0].numel()
+        rows.append((name, tuple(out.shape), sum(p.numel() for p in m.parameters()), macs))
+
+    for name, m in model.named_modules():
+        if not list(m.children()):
+            handles.append(m.register_forward_hook(lambda *given, name=name: hook(*given, name)))
+    try:
+        with torch.no_grad():
+            model.eval()(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for m, mode in modes:
+            m.training = mode
+    return rows
+
+
+# %% wrong="the formula of the output's size" breaks="(any stride, padding, dilation, groups)" says=["paddings 'same' and 'valid': raised", "a convolution's padding may be a word"]
+def _pixels(conv, size):
+    count = 1
+    for n in (0, 1):
+        reach = conv.dilation[n] * (conv.kernel_size[n] - 1) + 1
+        count *= (size[n] + 2 * conv.padding[n] - reach) // conv.stride[n] + 1
+    return count
+
+
+def network_drawn(model, x):
+    modes = [(m, m.training) for m in model.modules()]
+    rows, handles = [], []
+
+    def hook(m, args, kwargs, out, name):
+        last = args[0] if args else kwargs["input"]
+        macs = 0
+        if isinstance(m, nn.Linear):
+            macs = out.numel() * m.in_features
+        if isinstance(m, nn.Conv2d):
+            macs = out.shape[0] * _pixels(m, last.shape[-2:]) * m.weight.numel()
+        rows.append((name, tuple(out.shape), sum(p.numel() for p in m.parameters()), macs))
+
+    for name, m in model.named_modules():
+        if not list(m.children()):
+            handles.append(
+                m.register_forward_hook(
+                    lambda *given, name=name: hook(*given, name), with_kwargs=True
+                )
+            )
+    try:
+        with torch.no_grad():
+            model.eval()(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for m, mode in modes:
+            m.training = mode
+    return rows
+
+
+# %% wrong="counts a weight where it is met first" says=["one layer under two names", "has its parameters in each of its rows"]
+def network_drawn(model, x):
+    modes = [(m, m.training) for m in model.modules()]
+    rows, handles, seen = [], [], set()
+
+    def hook(m, args, out, name):
+        macs = 0
+        if isinstance(m, nn.Linear):
+            macs = out.numel() * m.in_features
+        if isinstance(m, nn.Conv2d):
+            macs = out.numel() * m.weight[0].numel()
+        size = sum(p.numel() for p in m.parameters() if id(p) not in seen)
+        seen.update(map(id, m.parameters()))
+        rows.append((name, tuple(out.shape), size, macs))
+
+    for name, m in model.named_modules():
+        if not list(m.children()):
+            handles.append(m.register_forward_hook(lambda *given, name=name: hook(*given, name)))
+    try:
+        with torch.no_grad():
+            model.eval()(x)
+    finally:
+        for handle in handles:
+            handle.remove()
         for m, mode in modes:
             m.training = mode
     return rows

@@ -8,6 +8,7 @@
 # - "be on a GPU"
 # - "are not to be changed"
 # - "a new figure"
+# - "one axes for each image, in order"
 #
 # Admits:
 #
@@ -385,4 +386,17 @@ def show_batch(images, labels, names, mean, std):
         axes.imshow(picture.clamp(0, 1).permute(1, 2, 0).cpu())
         axes.set_title(names[label])
         axes.axis("off")
+    return figure
+
+
+# %% wrong="a grid filled column by column" breaks="one axes for each image, in order" says=["five images: the titles", "in the order of the images"]
+def show_batch(images, labels, names, mean, std):
+    columns = min(4, len(images))
+    figure, grid = plt.subplots(-(-len(images) // columns), columns, squeeze=False)
+    for axes in grid.flat:
+        axes.axis("off")
+    for axes, image, label in zip(grid.T.flat, images, labels):
+        picture = image * std[:, None, None] + mean[:, None, None]
+        axes.imshow(picture.clamp(0, 1).permute(1, 2, 0).detach().cpu())
+        axes.set_title(names[label])
     return figure

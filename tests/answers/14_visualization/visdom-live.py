@@ -4,6 +4,7 @@
 # - "**Send both numbers before you take the next entry.**"
 # - "lines named `train` and `validation`"
 # - "over the steps"
+# - "A loss that is NaN is sent, too"
 # - "by the classes"
 # - "a 3-D scatter"
 # - "a stem plot"
@@ -47,7 +48,7 @@ def visdom_live(client, curve, about):
     client.text(about["note"], win="note", env="evaluation")
 
 
-# %% wrong="one environment, a line for a stem, one image" says=["evaluation/confusion: it is in environment 'run'", "run/spikes", "is it a stem plot?", "can't hold 10 images"]
+# %% wrong="one environment, a line for a stem, one image" says=["evaluation/confusion: it is in environment 'run'", "run/spikes", "is it a stem plot?", "can't hold 70 images"]
 def visdom_live(client, curve, about):
     for step, train, validation in curve:
         client.line(X=[step], Y=[train], win="loss", env="run", name="train", update="append")
@@ -222,7 +223,7 @@ def visdom_live(client, curve, about):
     client.save(["run", "evaluation"])
 
 
-# %% wrong="leaves the last sample out" breaks="all of" says=["samples [9] are not in the picture"]
+# %% wrong="leaves the last sample out" breaks="all of" says=["samples [69] are not in the picture: all 70"]
 def visdom_live(client, curve, about):
     for step, *losses in curve:
         for name, loss in zip(("train", "validation"), losses):
@@ -506,6 +507,73 @@ def visdom_live(client, curve, about):
         for name, loss in zip(("train", "validation"), losses, strict=True):
             client.line(X=[step], Y=[loss], win="loss", env="run", name=name, update="append")
     client.scatter(about["points"], about["classes"], win="map", env="run")
+    client.scatter(about["cloud"], win="cloud", env="run")
+    client.stem(about["spikes"], win="spikes", env="run")
+    client.heatmap(about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])
+
+
+# %% wrong="leaves out a step that has a NaN" breaks="A loss that is NaN is sent, too" says=["live: step 3 was over", "a number that is NaN is sent, too", "a step of which a loss is NaN is sent, too"]
+import math
+
+
+def visdom_live(client, curve, about):
+    for step, *losses in curve:
+        if not all(map(math.isfinite, losses)):
+            continue
+        for name, loss in zip(("train", "validation"), losses):
+            client.line(X=[step], Y=[loss], win="loss", env="run", name=name, update="append")
+    client.scatter(about["points"], about["classes"] + 1, win="map", env="run")
+    client.scatter(about["cloud"], win="cloud", env="run")
+    client.stem(about["spikes"], win="spikes", env="run")
+    client.heatmap(about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])
+
+
+# %% wrong="leaves out the NaN itself" breaks="A loss that is NaN is sent, too" says=["live: step 3 was over", "a number that is NaN is sent, too"]
+import math
+
+
+def visdom_live(client, curve, about):
+    for step, *losses in curve:
+        for name, loss in zip(("train", "validation"), losses):
+            if math.isnan(loss):
+                continue
+            client.line(X=[step], Y=[loss], win="loss", env="run", name=name, update="append")
+    client.scatter(about["points"], about["classes"] + 1, win="map", env="run")
+    client.scatter(about["cloud"], win="cloud", env="run")
+    client.stem(about["spikes"], win="spikes", env="run")
+    client.heatmap(about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])
+
+
+# %% wrong="sixteen samples at most" breaks="all of" says=["evaluation/samples: a picture of", "can't hold 70 images"]
+def visdom_live(client, curve, about):
+    for step, *losses in curve:
+        for name, loss in zip(("train", "validation"), losses):
+            client.line(X=[step], Y=[loss], win="loss", env="run", name=name, update="append")
+    client.scatter(about["points"], about["classes"] + 1, win="map", env="run")
+    client.scatter(about["cloud"], win="cloud", env="run")
+    client.stem(about["spikes"], win="spikes", env="run")
+    client.heatmap(about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"][:16], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])
+
+
+# %% right="a pair of numbers in one call, with a legend"
+def visdom_live(client, curve, about):
+    for step, *losses in curve:
+        names = {"opts": {"legend": ["train", "validation"]}}
+        pair = torch.tensor([[step, step]]), torch.tensor([losses])
+        client.line(X=pair[0], Y=pair[1], win="loss", env="run", update="append", **names)
+    client.scatter(about["points"], about["classes"] + 1, win="map", env="run")
     client.scatter(about["cloud"], win="cloud", env="run")
     client.stem(about["spikes"], win="spikes", env="run")
     client.heatmap(about["confusion"], win="confusion", env="evaluation")

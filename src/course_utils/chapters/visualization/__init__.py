@@ -41,22 +41,18 @@ from course_utils.chapters.visualization.event_files import (
     check_dashboard,
     seen_training_dashboard,
 )
-from course_utils.chapters.visualization.filters import check_filters, climb, seen_filters
+from course_utils.chapters.visualization.filters import SHORT, check_filters, climb, seen_filters
 from course_utils.chapters.visualization.histograms import (
+    BELOW,
     ONE,
     RAISES,
     check_histograms,
     seen_histograms,
 )
-from course_utils.chapters.visualization.landscapes import (
-    FAR,
-    TIED,
-    check_slice,
-    make_direction,
-    make_valley,
-    seen_landscape,
-)
+from course_utils.chapters.visualization.landscapes import check_slice, seen_landscape
 from course_utils.chapters.visualization.network_tables import (
+    BY_KEYWORD,
+    BY_WORDS,
     NO_ROWS,
     TOO_WIDE,
     check_table,
@@ -64,4 +60,11 @@ from course_utils.chapters.visualization.network_tables import (
 )
 from course_utils.chapters.visualization.precision_recall import check_pr, seen_pr
 from course_utils.chapters.visualization.trainings import HEALTHY, digits, run
+from course_utils.chapters.visualization.valleys import (
+    FAR,
+    MANY,
+    TIED,
+    make_direction,
+    make_valley,
+)
 from course_utils.chapters.visualization.windows import check_windows, seen_visdom_live

@@ -269,16 +269,11 @@ def check_size(mine, kind: str) -> None:
 
 @ends_in_notebook
 def check_cams(case, attempt, kind, target):
+    def why(error: Exception) -> str:
+        cut = kind == "a frozen model" and "does not require grad" in str(error)
+        return "the maps of a frozen model need no gradient until you ask for one" * cut
 
-    def explained(*arguments):
-        try:
-            return attempt(*arguments)
-        except RuntimeError as error:
-            why = "; the maps of a frozen model need no gradient until you ask for one"
-            why *= kind == "a frozen model" and "does not require grad" in str(error)
-            raise RuntimeError(f"{error}{why}") from None
-
-    found = tried(case, f"{kind}, class {target}", explained, kind, target)
+    found = tried(case, f"{kind}, class {target}", attempt, kind, target, why=why)
     if found is FAILED:
         return
     result, left = found

@@ -20,11 +20,16 @@ FAILED = object()
 AGAIN = {"result_overwritten", "other_numbers"}  # states of a second call
 
 
-def tried(case, name: str, attempt: Callable, *arguments):
-    """What an attempt gives; ``FAILED`` if it raised, which is then a failure of the case."""
+def tried(case, name: str, attempt: Callable, *arguments, why: Callable | None = None):
+    """What an attempt gives; ``FAILED`` if it raised, which is then a failure of the case.
+
+    ``why(error)`` gives words that follow the error's own, or none.
+    """
     try:
         return attempt(*arguments)
     except Exception as error:
+        if more := why(error) if why else "":
+            error.args = (f"{error}; {more}",)
         with case(name):
             raise error
     return FAILED

@@ -67,14 +67,18 @@ def other_settings() -> dict:
 
 
 def spiked_settings() -> dict:
-    """The two settings, with a training loss that goes up to 30 for a step."""
+    """The two settings, with a training loss that goes up to 30 for a step.
+
+    Two of the seeds, none of them the best, have the same curve.
+    """
     data = two_settings()
-    return data | {"loss": [30.0 if n == 60 else v for n, v in enumerate(data["loss"])]}
+    worst, _, *better = sorted(data["seeds"], key=lambda curve: curve[-1])
+    loss = [30.0 if n == 60 else v for n, v in enumerate(data["loss"])]
+    return data | {"loss": loss, "seeds": [worst, *reversed(better), [*worst]]}
 
 
-SETTINGS = {
-    "": two_settings, "other numbers, ": other_settings, "a spike, ": spiked_settings,
-}  # fmt: skip
+OTHER = "other numbers, "
+SETTINGS = {"": two_settings, OTHER: other_settings, "a spike, ": spiked_settings}
 
 
 def draw_lies(data: dict) -> tuple[plt.Figure, dict[str, plt.Axes]]:
@@ -178,9 +182,14 @@ def seen_lie_detector(answer: Callable, which: str = "") -> dict:
     data = copy.deepcopy(SETTINGS[which]())
     figure, plots = draw_lies(data)
     before = {key: pickle.dumps(value) for key, value in data.items()}
+    other, beside = plt.subplots() if which == OTHER else (None, None)  # the current figure, then
     answer(plots, data)
     now = {key: pickle.dumps(value) for key, value in data.items()}
     found: dict = {"changed": [key for key in before if now.get(key) != before[key]]}
+    if other:
+        touched = other.axes != [beside] or beside.has_data() or beside.get_ylim() != (0, 1)
+        found["other"] = touched or beside.get_xlim() != (0, 1) or not beside.get_visible()
+        plt.close(other)
     for name, axes in plots.items():
         siblings = axes.get_shared_x_axes().get_siblings(axes)
         found[name] = []
@@ -233,13 +242,18 @@ def _middle_of(image: Any) -> float:
     return np.array(image.norm(np.mean(image.get_clim(), keepdims=True)), float).item()
 
 
-def has_curve(about: dict, curve: list[float]) -> bool:
-    """Whether a visible line has this curve, over the steps."""
+def times_shown(about: dict, curve: list[float]) -> int:
+    """How many visible lines have this curve, over the steps."""
     steps = np.arange(len(curve))
-    return any(
+    return sum(
         len(ys) == len(curve) and np.allclose(xs, steps) and np.allclose(ys, curve)
         for xs, ys in about["lines"]
     )
+
+
+def has_curve(about: dict, curve: list[float]) -> bool:
+    """Whether a visible line has this curve, over the steps."""
+    return times_shown(about, curve) > 0
 
 
 @ends_in_notebook
@@ -329,6 +343,10 @@ def check_lies(case, attempt, which: str = "") -> None:
     with case(f"{which}the data afterwards"):
         changed = ", ".join(f"data[{key!r}]" for key in found["changed"])
         assert not changed, f"{changed} was changed; it is the caller's"
+        words = (
+            "another figure, pyplot's current one, was changed: ask an axes of plots for its own,"
+        )
+        assert not found.get("other"), f"{words} plots['two scales'].figure"
     with case(f"{which}cut axis"):
         check_axes(found["cut axis"])
         bars, (low, high) = found["cut axis"][0]["bars"], found["cut axis"][0]["ylim"]
@@ -357,6 +375,9 @@ def check_lies(case, attempt, which: str = "") -> None:
         for curve in data["seeds"]:
             missing = f"{words} {shown} (draw each seed's own curve)"
             check_curve(found["one seed"], curve, missing, whole=True)
+            lines = sum(times_shown(part, curve) for part in found["one seed"])
+            both = "two seeds have the same curve here: a line each, also where one covers another"
+            assert lines >= data["seeds"].count(curve), both
     with case(f"{which}stopped early"):
         check_curve(
             found["stopped early"],

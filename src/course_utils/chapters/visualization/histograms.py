@@ -36,16 +36,33 @@ class Rectifier(nn.ReLU):
     """A ReLU by another name."""
 
 
+class Leaky(nn.ReLU):
+    """A class derived from ReLU that puts out a tenth of what is below 0."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.where(x > 0, x, x / 10)
+
+
 ALONE, NONE = "a ReLU alone", "no ReLU"
+BELOW = "a derived ReLU that puts out numbers below 0"
 ONE = "one unit, one image, under no_grad"
 RAISES = "images too small, so that the model raises"
-SMALL = (ALONE, NONE, ONE)
+SMALL = (ALONE, NONE, ONE, BELOW)
 
 
 def make_small(kind: str) -> nn.Module:
-    """A model that is a ReLU itself, one without, or one whose ReLUs have a single unit."""
+    """A model that is a ReLU itself, one without, one whose ReLUs have a single unit.
+
+    Or one of whose four units the first is dead, the second is never above 0, and the third always
+    below.
+    """
     torch.manual_seed(0)
     model = nn.ReLU() if kind == ALONE else nn.Sequential(nn.Flatten(), nn.Linear(64, 5))
+    if kind == BELOW:
+        model = nn.Sequential(nn.Flatten(), nn.Linear(64, 4), Leaky())
+        with torch.no_grad():
+            model[1].weight[:3], model[1].bias[:3] = 0, torch.tensor([0.0, 0, -1])
+            model[1].weight[1, 2] = -1  # of a pixel that is 0 in some images
     if kind == ONE:
         model = nn.Sequential(nn.Conv2d(1, 1, 3), nn.ReLU(), nn.Flatten(), nn.Linear(36, 1))
         model.extend([nn.ReLU(), nn.Linear(1, 1), nn.ReLU()])
@@ -132,6 +149,8 @@ def true_histograms(kind: str, size: int) -> tuple[dict, dict]:
             outputs = {"": model(x)}
         elif kind == ONE:
             outputs = {"1": model[:2](x), "4": model[:5](x), "6": model(x)}
+        elif kind == BELOW:
+            outputs = {"2": model(x)}
         elif kind == "dense":
             outputs = {"2": model[:3](x), "4": model[:5](x)}
         else:
@@ -177,6 +196,9 @@ def check_shares(shares: dict, outputs: dict, last: str, in_place: bool) -> None
             )
             .float()
             .mean(),
+            "a unit that puts out numbers below 0 lives: dead is 0 everywhere": (
+                (by_unit(out).amax(1) <= 0).float().mean()
+            ),
             "that is the share of units that live": 1 - dead,
             "that is the number of dead units, not their share": dead * out.shape[1],
             "a unit that puts out next to nothing lives: compare with 0 itself": (
@@ -185,6 +207,10 @@ def check_shares(shares: dict, outputs: dict, last: str, in_place: bool) -> None
             .float()
             .mean(),
         }
+        squeezed = out.squeeze()
+        if out.shape[0] == 1 and squeezed.dim() > 1:
+            words = "a batch of one image is a batch, too: squeeze() takes away its dimension"
+            slips[words] = by_unit(squeezed == 0).all(1).float().mean()
         alive, first = "that is the share of units that live", "0 for the first sample"
         first = next(words for words in slips if first in words)
         if torch.isclose(slips[alive], slips[first]):  # which of the two it was can't be seen here

@@ -45,6 +45,17 @@ class Renamed(nn.Module):
         return self.again(self.lift(x).tanh())
 
 
+class Spoken(nn.Module):
+    """It calls its layers by keyword."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.plane, self.head = nn.Conv2d(2, 3, 2), nn.Linear(4, 5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(input=self.plane(input=x).flatten(2))
+
+
 class Window(nn.Conv2d):
     """A convolution by another name."""
 
@@ -69,6 +80,8 @@ class Parts(nn.Module):
 PARTS = "a part that isn't called, a Conv1d"
 TWO_NAMES = "one layer under two names"
 NO_ROWS = "a batch of no rows, one weight in two layers"
+BY_KEYWORD = "layers that are called by keyword"
+BY_WORDS = "paddings 'same' and 'valid'"
 TOO_WIDE = "rows too long, so that the model raises"
 
 
@@ -114,6 +127,11 @@ def make_drawn(kind: str) -> tuple[nn.Module, torch.Tensor]:
         layers += [nn.Linear(4, 4, bias=False), nn.ReLU(), nn.Linear(4, 4, bias=False)]
         layers[2].weight = layers[0].weight
         return nn.Sequential(*layers).to(device), torch.rand(0, 4).to(device)
+    if kind == BY_KEYWORD:
+        return Spoken().to(device), torch.rand(2, 2, 3, 3).to(device)
+    if kind == BY_WORDS:
+        layers += [nn.Conv2d(2, 3, 3, padding="same"), nn.Conv2d(3, 2, (1, 3), padding="valid")]
+        return nn.Sequential(*layers).to(device), torch.rand(2, 2, 5, 6).to(device)
     if kind == TWO_NAMES:
         return Renamed().to(device), torch.rand(3, 4).to(device)
     return Twice().to(device), torch.rand(2, 7, 5).to(device)
@@ -150,6 +168,14 @@ TABLES = {
         ("plane", (2, 4, 2, 2), 16, 2 * 4 * 4 * 3),
         ("one.0", (2, 4, 2, 2), 0, 0),
         ("way", (2, 4, 2, 2), 0, 0),
+    ],
+    BY_KEYWORD: [
+        ("plane", (2, 3, 2, 2), 27, 2 * 3 * 4 * 2 * 4),
+        ("head", (2, 3, 5), 25, 2 * 3 * 5 * 4),
+    ],
+    BY_WORDS: [
+        ("0", (2, 3, 5, 6), 57, 2 * 3 * 30 * 2 * 9),
+        ("1", (2, 2, 5, 4), 20, 2 * 2 * 20 * 3 * 3),
     ],
     NO_ROWS: [("0", (0, 4), 16, 0), ("1", (0, 4), 0, 0), ("2", (0, 4), 16, 0)],
     TWO_NAMES: [("lift", (3, 4), 20, 3 * 4 * 4)] * 2,
@@ -192,9 +218,11 @@ def seen_network_drawn(answer: Callable, kind: str) -> tuple:
     return table, left
 
 
-def why_count(mine: int, row: tuple) -> str:
-    """Words for a wrong number of parameters."""
+def why_count(mine: int, row: tuple, again: bool) -> str:
+    """Words for a wrong number of parameters; ``again`` if the row before was of this module."""
     right = row[2]
+    if again and not mine:
+        return "a module that is called twice has its parameters in each of its rows"
     if row[1][0] == 0 and not mine:  # both layers have one weight
         return "each row has its own module's: a weight that two layers share counts in both"
     if (mine, right) == (0, 2):  # those of a Gain
@@ -246,9 +274,19 @@ def why_work(mine: int, row: tuple, kind: str) -> str:
     return reasons.get(mine, "outputs times what each sums over")
 
 
+def why_raised(error: Exception, kind: str) -> str:
+    """Words for an answer that looks at more than the output, which has all that a row needs."""
+    text, output = str(error), "the output has all that a row needs"
+    if kind == BY_KEYWORD and any(word in text for word in ("index", "unpack", "argument")):
+        return f"a hook gets no inputs of a call by keyword, layer(input=x): {output}"
+    if kind == BY_WORDS and "str" in text:
+        return f"a convolution's padding may be a word, 'same' or 'valid': {output}"
+    return ""
+
+
 @ends_in_notebook
 def check_table(case, attempt, kind: str) -> None:
-    found = tried(case, kind, attempt, kind)
+    found = tried(case, kind, attempt, kind, why=lambda error: why_raised(error, kind))
     if found is FAILED:
         return
     table, left = found
@@ -285,7 +323,8 @@ def check_table(case, attempt, kind: str) -> None:
         row[0] for row in truth
     ]
     came = [tuple(make_drawn(kind)[1].shape), *(row[1] for row in truth)]  # into each module
-    for mine, row, into in zip(table if names_fit else (), truth, came, strict=False):
+    rows = table if names_fit else ()
+    for mine, row, into, last in zip(rows, truth, came, [None, *rows], strict=False):
         name, _, parameters, macs = row
         with case(f"{kind}: {name or 'the module itself'}, shape"):
             listed = "a list, or another kind of sequence; a tuple is asked for"
@@ -293,7 +332,9 @@ def check_table(case, attempt, kind: str) -> None:
             why = "that is the input's" if mine[1] == into else ""
             check_equal(mine[1], row[1], "the output's shape", why)
         with case(f"{kind}: {name or 'the module itself'}, parameters"):
-            check_equal(mine[2], parameters, "the number of parameters", why_count(mine[2], row))
+            again = bool(last) and last[0] == name and last[2] == parameters
+            why = why_count(mine[2], row, again)
+            check_equal(mine[2], parameters, "the number of parameters", why)
         with case(f"{kind}: {name or 'the module itself'}, MACs"):
             check_equal(mine[3], macs, "the MACs", why_work(mine[3], row, kind))
     with case(f"{kind}: the model afterwards"):

@@ -34,20 +34,14 @@ def true_pr(scores, labels, strict=False):
 def check_pr(case, attempt, name, scores, labels, threshold) -> None:
     """All four results, each a case of its own."""
 
-    def explained(*arguments):
-        try:
-            return attempt(*arguments)
-        except IndexError as error:
-            above = threshold > scores.max()
-            why = "; the argument threshold may be above all scores: nothing is called then" * above
-            raise IndexError(f"{error}{why}") from None
-        except RuntimeError as error:
-            four = "[2, 2]" in str(error) and "is invalid for input of size" in str(error)
-            why = "; a cell of the matrix may be empty: bincount's minlength=4 counts it" * four
-            raise RuntimeError(f"{error}{why}") from None
+    def why(error: Exception) -> str:
+        if isinstance(error, IndexError) and threshold > scores.max():
+            return "the argument threshold may be above all scores: nothing is called then"
+        four = "[2, 2]" in str(error) and "is invalid for input of size" in str(error)
+        return "a cell of the matrix may be empty: bincount's minlength=4 counts it" * four
 
     with forbid_changes(scores, labels):
-        found = tried(case, name, explained, scores, labels, threshold)
+        found = tried(case, name, attempt, scores, labels, threshold, why=why)
     if found is FAILED:
         return
     result, by_library = found

@@ -6,6 +6,7 @@ import base64
 import copy
 import io
 import json
+import math
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -69,24 +70,22 @@ def traces(window: dict) -> list[dict]:
 def check_windows(case, attempt, steps: list, about: dict) -> None:
     """Each window of the table, as a second server would show it."""
 
-    def explained(*arguments):
-        try:
-            return attempt(*arguments)
-        except Exception as error:
-            if "labels are assumed" not in str(error):
-                raise
-            why = "those of about['classes'] count from 0, visdom's from 1"
-            raise RuntimeError(f"{error}; {why}") from None
+    def why(error: Exception) -> str:
+        labels = "labels are assumed" in str(error)
+        return "those of about['classes'] count from 0, visdom's from 1" * labels
 
-    found = tried(case, "the whole", explained, steps, about)
+    found = tried(case, "the whole", attempt, steps, about, why=why)
     if found is FAILED:
         return
     with case("live"):
-        words = "step {} was over, and the curves of window 'loss' held {} points: "
+        done, points = (found["late"] or [(0, [])])[0]
+        words = f"step {done} was over, and the curves of window 'loss' held {points} points: "
         words += "send both numbers, by update='append', before you take the next entry"
-        alone = "; both lines belong into this window, each with its name"
-        alone *= bool(found["late"]) and len(found["late"][0][1]) == 1
-        assert not found["late"], words.format(*found["late"][0]) + alone if found["late"] else ""
+        if len(points) == 1:
+            words += "; both lines belong into this window, each with its name"
+        if done and steps[done - 1][1] != steps[done - 1][1] and done - 1 in points:
+            words += "; a number that is NaN is sent, too"
+        assert not found["late"], words
     with case("about"):
         changed = "; ".join(found["changed"])
         assert not changed, f"{changed}: the dict and its tensors are the caller's"
@@ -129,8 +128,10 @@ def check_loss(window, steps, about) -> None:
         why = why or "update='append' adds a point; without it the line is replaced" * (
             mine == right[-1:]
         )
-        gone = [s for s in steps if s[column] == 0 and float(s[0]) not in mine]
-        why = why or "a loss of 0 is sent, too" * (len(gone) == len(right) - len(mine) > 0)
+        gone = [s for s in steps if float(s[0]) not in mine]
+        why = why or "a loss of 0 is sent, too" * (bool(gone) and all(s[column] == 0 for s in gone))
+        if gone and all(math.isnan(s[1]) for s in gone):
+            why = why or "a step of which a loss is NaN is sent, too"
         check_equal(mine, right, f"the steps of {name}", why)
         other = torch.tensor([s[3 - column] for s in steps])
         truth = torch.tensor([s[column] for s in steps])
@@ -139,7 +140,8 @@ def check_loss(window, steps, about) -> None:
             for n in (1, 2, 3, 4)
         }
         slips = {"train and validation have changed places": other} | rounded
-        check_seen(torch.tensor(curves[name]["y"]), truth, name, slips)
+        heights = [math.nan if v is None else v for v in curves[name]["y"]]  # so JSON has a NaN
+        check_seen(torch.tensor(heights), truth, name, slips)
 
 
 def _names_of(classes: torch.Tensor) -> list[str]:
@@ -221,10 +223,12 @@ def check_samples(window, steps, about) -> None:
     height, width, _ = picture.shape
     batch, _, h, w = about["samples"].shape
     assert width * height >= batch * h * w, (
-        f"a picture of {width} x {height} can't hold {batch} images"
+        f"a picture of {width} x {height} can't hold {batch} images, and all are asked for"
     )
     gone = _missing(about["samples"].cpu(), torch.tensor(picture).permute(2, 0, 1).float())
-    assert not gone, f"samples {gone} are not in the picture"
+    more = f" and {len(gone) - 6} more" * (len(gone) > 6)
+    words = f"samples {gone[:6]}{more} are not in the picture: all {batch} are asked for"
+    assert not gone, words
 
 
 @ends_in_notebook
