@@ -785,8 +785,8 @@ print(refusal(lambda: compile("export(model, dummy data, xxxx.proto)", "a note",
 #
 # Write `onnx_parity(model, x, path)`: export a model, and say how far its file is from it.
 #
-# - `model` takes a float32 batch (n, 6) and returns a tuple of tensors; some of its parts may be in
-#   training mode.
+# - `model` takes a float32 batch (n, 6), whatever its `forward` calls it, and returns a tuple of
+#   tensors; some of its parts may be in training mode.
 # - Whatever their mode, export what the model is *in eval mode* to the file `path`: input named
 #   `picture`, any number of rows (also when `x` has a single row), one file.
 # - Leave the model as it is: weights, dtype, the mode of each part.
@@ -1138,7 +1138,7 @@ with WebServer(counting_server, 1000) as server:
 #
 # - `GET /health` answers `{"status": "ok"}`;
 # - `POST /detect`: the body is the file's bytes, nothing around it. The answer is what
-#   `detect(picture)` returns, a dict.
+#   `detect(picture)` returns, a dict. `detect` is called for each request, also if its file came before.
 #
 # `detect` gets a PIL picture of mode RGB and blocks while it works. Two requests have to be able to
 # run it at the same time.
@@ -1569,7 +1569,8 @@ print("zero point forgotten:", round((wrong * scale * step[:, 0] + bias).item(),
 #
 # Write `quantised_inference(x, weight, bias, low, high)`: a linear layer in whole numbers.
 #
-# - `x` is float32, (n, in), n may be 0; `weight` is float32, (out, in); `bias` float32, (out,).
+# - `x` is float32, (n, in), n may be 0; `weight` is float32, (out, in); `bias` float32, (out,). The
+#   two may be a layer's own parameters, which require grad.
 # - Calibration found that activations are between `low` ≤ 0 and `high` ≥ 0 (floats, not both 0).
 #   What lies beyond is clamped.
 # - Quantise `x` and `weight` as above: one scale and zero point for all of `x`, one scale for each
@@ -1603,6 +1604,7 @@ def quantised_inference(
 # %% nbgrader={"grade_id": "quantised-inference-check", "grade": true, "points": 3}
 kinds = ["in range", "beyond low and high", "from 0 up", "down to 0, beyond", "a row of zeros"]
 others = ["far beyond low and high", "one output", "as many rows as outputs", "transposed views"]
+others += ["a layer's own parameters, which require grad"]
 with every_case() as case:
     for kind in [*kinds, "a row of tiny weights", "large sums", "one row", "no row", *others]:
         with case(kind):

@@ -11,6 +11,8 @@
 # - "between ONNX Runtime's outputs and the model's"
 # - "Leave the model as it is: weights, dtype"
 # - "the mode of each part"
+# - "whatever its `forward` calls it"
+# - "to the file `path`"
 #
 # Admits:
 #
@@ -18,6 +20,7 @@
 # - "(also when `x` has a single row)": one row
 # - "some of its parts may be in training mode": partly in training
 # - "any number of rows": seven rows
+# - "whatever its `forward` calls it": one row, three outputs, one part trains
 
 # %% wrong="forgets eval mode" breaks="export what the model is *in eval mode*" says=["partly in training", "compared with a model in training mode"]
 def onnx_parity(model, x, path):
@@ -137,7 +140,7 @@ def onnx_parity(model, x, path):
     try:
         batch = torch.export.Dim("batch", min=1, max=4096)
         torch.onnx.export(
-            model, (x,), path, input_names=["picture"], dynamic_shapes={"x": {0: batch}},
+            model, (x,), path, input_names=["picture"], dynamic_shapes=[{0: batch}],
             external_data=False, verbose=False,
         )  # fmt: skip
         with torch.inference_mode():
@@ -507,7 +510,7 @@ def onnx_parity(model, x, path):
     return difference, own_error
 
 
-# %% wrong="64 rows at most" says=["partly in training: raised "]
+# %% wrong="64 rows at most" breaks="any number of rows" says=["partly in training: any number of rows is asked for", "70 not in range"]
 def onnx_parity(model, x, path):
     plain = copy.deepcopy(model).eval()
     example = x if len(x) > 1 else torch.cat([x, x])
@@ -713,3 +716,59 @@ def onnx_parity(model, x, path):
     difference = max(np.abs(a - b.numpy()).max() for a, b in zip(elsewhere, plain, strict=True))
     own = max((a - b).abs().max().item() for a, b in zip(exact, plain, strict=True))
     return float(difference), own
+
+
+# %% wrong="takes for granted that forward calls its argument x" breaks="whatever its `forward` calls it" says=["the argument of forward is called `rows` here, not `x`"]
+def onnx_parity(model, x, path):
+    plain = copy.deepcopy(model).eval()
+    example = torch.rand(3, 6, generator=torch.Generator().manual_seed(0))
+    torch.onnx.export(
+        plain,
+        (example,),
+        path,
+        input_names=["picture"],
+        dynamic_shapes={"x": {0: torch.export.Dim.DYNAMIC}},
+        external_data=False,
+    )
+    with torch.no_grad():
+        ours = plain(x)
+        exact = copy.deepcopy(plain).double()(x.double())
+    theirs = [torch.from_numpy(array) for array in runner(path)(x)]
+    gap = lambda ones: max((a - b).abs().max().item() for a, b in zip(ones, ours, strict=True))
+    return gap(theirs), gap(exact)
+
+
+# %% wrong="hands the batch over by a name" breaks="whatever its `forward` calls it" says=["the argument of forward is called `rows` here, not `x`"]
+def onnx_parity(model, x, path):
+    plain = copy.deepcopy(model).eval()
+    free = {"x": {0: torch.export.Dim.DYNAMIC}}
+    torch.onnx.export(
+        plain, kwargs={"x": torch.cat([x, x])}, f=path, input_names=["picture"],
+        dynamic_shapes=free, external_data=False,
+    )  # fmt: skip
+    with torch.no_grad():
+        ours = plain(x)
+        exact = copy.deepcopy(plain).double()(x.double())
+    theirs = [torch.from_numpy(array) for array in runner(path)(x)]
+    gap = lambda ones: max((a - b).abs().max().item() for a, b in zip(ones, ours, strict=True))
+    return gap(theirs), gap(exact)
+
+
+# %% wrong="a path without the ending gets one" breaks="to the file `path`" says=["`path` is a file called 'model' here, and the model went to 'model.onnx'"]
+def onnx_parity(model, x, path):
+    path = Path(path).with_suffix(".onnx")
+    plain = copy.deepcopy(model).eval()
+    torch.onnx.export(
+        plain,
+        (torch.cat([x, x])[:2],),
+        path,
+        input_names=["picture"],
+        dynamic_shapes=({0: torch.export.Dim.DYNAMIC},),
+        external_data=False,
+    )
+    with torch.no_grad():
+        ours = plain(x)
+        exact = copy.deepcopy(plain).double()(x.double())
+    theirs = [torch.from_numpy(array) for array in runner(path)(x)]
+    gap = lambda ones: max((a - b).abs().max().item() for a, b in zip(ones, ours, strict=True))
+    return gap(theirs), gap(exact)

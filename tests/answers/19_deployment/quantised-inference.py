@@ -13,6 +13,7 @@
 # - "plus the bias"
 # - "Calibration found"
 # - "what they are worth"
+# - "The two may be a layer's own parameters, which require grad"
 #
 # Admits:
 #
@@ -23,6 +24,7 @@
 # - "What lies beyond": beyond low and high
 # - "`low` ≤ 0": from 0 up
 # - "`high` ≥ 0": down to 0, beyond
+# - "a layer's own parameters, which require grad": a layer's own parameters, which require grad
 
 # %% wrong="forgets the zero point" breaks="the zero point subtracted" says=["the zero point is still in the sum"]
 def quantised_inference(x, weight, bias, low, high):
@@ -314,7 +316,7 @@ def quantised_inference(x, weight, bias, low, high):
     return total, total * scale * step + bias
 
 
-# %% wrong="the largest, at least 0" says=["the others right: what is a row's scale?"]
+# %% wrong="the largest, at least 0" says=["those whose largest number by size is negative"]
 def quantised_inference(x, weight, bias, low, high):
     scale = (high - low) / 255
     zero = round(-low / scale)
@@ -566,4 +568,32 @@ def quantised_inference(x, weight, bias, low, high):
     step = torch.where(step == 0, 1.0, step)
     ints = (weight / step).round().to(torch.int8)
     total = ((whole - zero).int()[:, None] * ints.int()).sum(2, dtype=torch.int32)
+    return total, total * scale * step[:, 0] + bias
+
+
+# %% wrong="NumPy, without detach" breaks="The two may be a layer's own parameters, which require grad" says=["a layer's own parameters, which require grad: raised RuntimeError"]
+def quantised_inference(x, weight, bias, low, high):
+    xs, w, b = x.numpy(), weight.numpy(), bias.numpy()
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = np.clip(np.rint(xs / np.float32(scale)) + zero, 0, 255).astype(np.int32) - zero
+    largest = np.abs(w).max(1, keepdims=True)
+    step = np.where(largest == 0, np.float32(1), largest / np.float32(127))
+    total = whole @ np.rint(w / step).astype(np.int32).T
+    y = (total * scale * step[:, 0] + b).astype(np.float32)
+    return torch.from_numpy(total), torch.from_numpy(y)
+
+
+# %% wrong="a low of 0 is taken for a missing one" breaks="Calibration found" says=["from 0 up: total: `low` or `high` may be 0"]
+def quantised_inference(x, weight, bias, low, high):
+    if x.numel():
+        low = low or min(x.min().item(), 0.0)
+        high = high or max(x.max().item(), 0.0)
+    scale = (high - low) / 255
+    zero = round(-low / scale)
+    whole = ((x / scale).round() + zero).clamp(0, 255).int() - zero
+    largest = weight.abs().amax(1, keepdim=True)
+    step = torch.where(largest == 0, 1.0, largest / 127)
+    ints = (weight / step).round().int()
+    total = (whole[:, None] * ints).sum(2, dtype=torch.int32)
     return total, total * scale * step[:, 0] + bias

@@ -17,6 +17,7 @@
 # - "nothing around it"
 # - "The answer is what `detect(picture)` returns"
 # - "the body is longer than `most_bytes`"
+# - "`detect` is called for each request"
 #
 # Admits:
 #
@@ -25,6 +26,7 @@
 # - "`detect` gets a PIL picture of mode RGB": a picture with a palette
 # - "`detect` raises anything else": a picture for which detect raises
 # - "`detect` raises a `ValueError`": a picture that detect refuses
+# - "also if its file came before": the same file again
 
 # %% wrong="the naive server" breaks="`GET /health` answers" says=["GET /health has status 404", "a body of one byte more: status 200", "mode L"]
 def serve_it(detect, most_bytes, most_pixels):
@@ -1331,4 +1333,71 @@ def serve_it(detect, most_bytes, most_pixels):
     app = FastAPI(exception_handlers={Refused: refuse})
     app.add_api_route("/health", service.health, methods=["GET"])
     app.add_api_route("/detect", service.detect, methods=["POST"])
+    return app
+
+
+# %% wrong="answers kept by the file's bytes" breaks="`detect` is called for each request" says=["the same file again: the answer to the same file before came back"]
+def serve_it(detect, most_bytes, most_pixels):
+    from functools import lru_cache
+
+    app = FastAPI()
+
+    @lru_cache(maxsize=128)
+    def work(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+            fits = picture.width * picture.height <= most_pixels
+            picture = picture.convert("RGB") if fits else None
+        except Exception as error:
+            raise HTTPException(400, f"not a whole JPEG or PNG file: {error}") from error
+        if picture is None:
+            raise HTTPException(413, f"more than {most_pixels} pixels")
+        try:
+            return detect(picture)
+        except ValueError as error:
+            raise HTTPException(422, str(error)) from error
+
+    @app.get("/health")
+    def health():
+        return {"status": "ok"}
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        content = bytearray()
+        async for part in request.stream():
+            content += part
+            if len(content) > most_bytes:
+                raise HTTPException(413, f"more than {most_bytes} bytes")
+        return await run_in_threadpool(work, bytes(content))
+
+    return app
+
+
+# %% wrong="the file is opened where detect is called" breaks="the answer holds its words" says=["a picture that detect refuses: status 400, expected 422: it was `detect` that raised this ValueError", "that blames the client"]
+def serve_it(detect, most_bytes, most_pixels):
+    app = FastAPI()
+
+    def work(content):
+        try:
+            picture = Image.open(io.BytesIO(content), formats=("JPEG", "PNG"))
+            fits = picture.width * picture.height <= most_pixels
+            if fits:
+                return detect(picture.convert("RGB"))
+        except (ValueError, OSError, SyntaxError) as error:
+            raise HTTPException(400, f"not a whole JPEG or PNG file: {error}") from error
+        raise HTTPException(413, f"more than {most_pixels} pixels")
+
+    @app.get("/health")
+    def health():
+        return {"status": "ok"}
+
+    @app.post("/detect")
+    async def answer(request: Request):
+        content = bytearray()
+        async for part in request.stream():
+            content += part
+            if len(content) > most_bytes:
+                raise HTTPException(413, f"more than {most_bytes} bytes")
+        return await run_in_threadpool(work, bytes(content))
+
     return app

@@ -68,7 +68,8 @@ def layer(kind: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, float, f
     if "transposed" in kind:
         x, weight = x.T.contiguous().T, weight.T.contiguous().T
     bias = torch.randn(outs, generator=generator)
-    return x.float(), weight.float(), bias, low, high
+    own = "layer's own" in kind
+    return x.float(), weight.float().requires_grad_(own), bias.requires_grad_(own), low, high
 
 
 def truth(
@@ -82,6 +83,8 @@ def truth(
     """The integers and the floats that the exercise asks for, or what a slip gives instead."""
     if slip == "anew" and x.numel() and x.isfinite().all():
         low, high = min(0.0, x.min().item()), max(0.0, x.max().item())
+    if slip == "falsy" and x.numel() and x.isfinite().all():
+        low, high = low or min(0.0, x.min().item()), high or max(0.0, x.max().item())
     scale = (high - low) / (256 if slip == "256" else 255)
     zero = int(-low / scale) if slip == "zero cut" else round(-low / scale)
     if "fraction" in slip:
@@ -148,6 +151,7 @@ SLIPS = {
     "middle": "the zero point isn't always 128: it is what `low` and the step make it",
     "symmetric": "that is symmetric, as if low were -high: low has its own whole number, 0",
     "anew": "low and high come from calibration; don't look for them in x",
+    "falsy": "`low` or `high` may be 0: `if low` and `low or …` take that 0 for a missing number",
     "int8 activations": "an activation minus the zero point goes up to 255: more than int8 holds",
     "uint8 activations": "below the zero point an activation minus it is negative, and uint8 wraps "
     "around: subtract in int32",
@@ -169,6 +173,7 @@ def check_layer(kind: str, result: Any, inputs: tuple) -> None:
     from course_utils.learner.values import check_parts
 
     total, y = check_parts(result, "total", "y")
+    inputs = (*(part.detach().cpu() for part in inputs[:3]), *inputs[3:])
     right, floats = truth(*inputs)
     for name, got, expected in (("total", total, right), ("y", y, floats)):
         assert isinstance(got, torch.Tensor), f"{name} is a {type(got).__name__}, not a tensor"
@@ -182,7 +187,7 @@ def check_layer(kind: str, result: Any, inputs: tuple) -> None:
             wrong = truth(*inputs, slip=slip)[0]
             apart, given = (total - wrong).abs().max(), (right - wrong).abs().max()
             # Other rounding in a slip's own scale moves a sum by some weights at most.
-            most = 4 * 127 if slip == "anew" else 1 if "fraction" in slip else 0
+            most = 4 * 127 if slip in ("anew", "falsy") else 1 if "fraction" in slip else 0
             assert apart > most or given <= 4 * most, f"total: {words}"
         near = torch.allclose(total.double(), right.double(), rtol=1e-4)
         assert not near or not bool((right.abs() > 2**24).any()), (
@@ -192,11 +197,16 @@ def check_layer(kind: str, result: Any, inputs: tuple) -> None:
         at_zeros = kind == "a row of zeros" and torch.equal(total[:, 2:], right[:, 2:])
         assert not at_zeros, "total: a row of zeros has the scale 1: 0 / 0 isn't a number"
         # A row of zeros gives 0 whatever its scale is: that it is right says nothing.
-        sound = (total == right).all(0) & (inputs[1].detach().cpu() != 0).any(1)
+        sound = (total == right).all(0) & (inputs[1] != 0).any(1)
         off = (total != right).any(0).nonzero()[:, 0].tolist()
         assert kind != "a row of tiny weights" or off != [1], (
             "total: a row of tiny weights is wrong, the others right: its scale is its largest / "
             "127, however small; only a row of zeros has another"
+        )
+        below = (inputs[1].amax(1) < inputs[1].abs().amax(1)).nonzero()[:, 0].tolist()
+        assert not (bool(sound.any()) and off == below), (
+            f"total: rows {off} of `weight` are wrong, those whose largest number by size is "
+            "negative: it counts as well, without its sign"
         )
         assert not bool(sound.any()), (
             f"total: rows {off} of `weight` are wrong, the others right: what is a row's scale?"
@@ -209,7 +219,7 @@ def check_layer(kind: str, result: Any, inputs: tuple) -> None:
     if not torch.allclose(y, floats, rtol=1e-4, atol=1e-5):
         plain = truth(*inputs, slip="no bias")[1]
         assert not torch.allclose(y, plain, rtol=1e-4, atol=1e-5), "y: the bias isn't added"
-        x, weight, bias = (part.detach().cpu() for part in inputs[:3])
+        x, weight, bias = inputs[:3]
         single = torch.nn.functional.linear(x, weight, bias)
         assert not torch.allclose(y, single, rtol=1e-4, atol=1e-5), (
             "y: that is the layer in float32; y is what `total` is worth"

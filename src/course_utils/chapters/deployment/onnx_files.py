@@ -67,11 +67,18 @@ class Two(nn.Module):
         return (*two, 30 * self.large * self.second(hidden).sum(1)) if self.third else two
 
 
+class Renamed(Two):
+    """The same, but the argument of its forward is called ``rows``."""
+
+    def forward(self, rows: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return super().forward(rows)
+
+
 def model_of(kind: str) -> tuple[nn.Module, torch.Tensor]:
     """A model and the rows that it is compared on; the kind says what is awkward about it."""
     torch.manual_seed(19)
     sizes = (1.0, 1000.0) if "second" in kind else (1000.0, 1.0)
-    model = Two(*((1000.0, 1000.0) if "three" in kind else sizes), third="three" in kind)
+    model = Renamed(1000.0, 1000.0, third=True) if "three" in kind else Two(*sizes)
     with torch.no_grad():
         for _ in range(3):
             model(3 * torch.randn(20, 6) + 1)
@@ -99,15 +106,18 @@ def try_parity(onnx_parity: Callable, kind: str) -> dict[str, Any]:
     requires = [(part.requires_grad, part.grad) for part in model.parameters()]
     given, switches = x.clone(), (torch.get_default_dtype(), torch.is_grad_enabled())
     weights = {name: value.clone() for name, value in model.state_dict().items()}
-    said: dict[str, Any] = {}
+    said: dict[str, Any] = {"name": "model" if "three" in kind else "model.onnx"}
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.onnx"
+        path = Path(folder) / said["name"]
         path.write_bytes(b"an older file")
         try:
             with quiet(), one_table():
                 said["returned"] = result = onnx_parity(model, x, str(path))
         except Exception as error:
-            said["raised"] = f"{type(error).__name__}: {str(error).strip()[:200]}"
+            root: BaseException = error
+            while root.__cause__ is not None:  # the exporter's own words are where to ask for help
+                root = root.__cause__
+            said["raised"] = f"{type(root).__name__}: {str(root).strip()[:200]}"
         if isinstance(said.get("returned"), (list, tuple)):
             said["returned"] = [
                 float(v) if isinstance(v, float) else f"a {type(v).__name__}"
@@ -132,7 +142,7 @@ def try_parity(onnx_parity: Callable, kind: str) -> dict[str, Any]:
             for name, value in model.state_dict().items()
         )
         said["files"] = sorted(one.name for one in Path(folder).iterdir())
-        if "model.onnx" in said["files"]:
+        if said["name"] in said["files"]:
             said["old"] = path.read_bytes() == b"an older file"
         if said.get("old") is False:
             _look_at(said, onnx.load(str(path)), path, model, x)
@@ -225,12 +235,25 @@ def check_parity(kind: str, said: dict[str, Any]) -> None:
     )
     assert said.get("returned") != "NoneType", "None came back: is there an answer yet?"
     raised = said.get("raised", "")
+    by_name = ("be the arg names", "argument 'x'", "argument: 'rows'")
+    assert not any(words in raised for words in by_name), (
+        "the argument of forward is called `rows` here, not `x`: hand over the batch, and "
+        f"dynamic_shapes=(…,), by their place; {raised}"
+    )
+    assert "not in range" not in raised, (
+        f"any number of rows is asked for, and Dim(…, max=…) bounds it: raised {raised}"
+    )
+    other = [name for name in said["files"] if name.startswith(f"{said['name']}.onnx")]
+    assert not (said.get("old") and other), (
+        f"`path` is a file called '{said['name']}' here, and the model went to '{other[0]}': take "
+        "`path` as it is, with any ending or none"
+    )
     assert not said.get("old") or (raised and "Protobuf" not in raised), (
         "the older file at `path` is still there: export writes over it, each time"
     )
     assert "raised" not in said, f"raised {said.get('raised')}"
-    assert "model.onnx" in said["files"], "no file was written at `path`"
-    assert said["files"] == ["model.onnx"], (
+    assert said["name"] in said["files"], "no file was written at `path`"
+    assert said["files"] == [said["name"]], (
         f"more than the file came: {', '.join(said['files'])}; external_data=False puts the "
         "weights into it"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from pathlib import Path
 from typing import Any
@@ -55,13 +56,14 @@ BUGS = {5: KeyError, 7: OSError, 11: TypeError, 13: ZeroDivisionError, 17: Runti
 class Examiner:
     """What the server of exercise 19.7 is tried with instead of a detector.
 
-    It says a picture's mode, size and first pixel. Pictures of 40 by 40 wait until two of them
-    are looked at, so they need two threads; those of 3 by 3 and 4 by 4 are refused, those of 6 by 6
-    without a word; the squares of ``BUGS`` meet a bug of this kind.
+    It says a picture's mode, size and first pixel, and the number of the call. Pictures of 40
+    by 40 wait until two of them are looked at, so they need two threads; those of 3 by 3 and 4 by 4
+    are refused, those of 6 by 6 without a word; the squares of ``BUGS`` meet a bug of this kind.
     """
 
     def __init__(self) -> None:
         self.meeting = threading.Barrier(2, timeout=MEET_SECONDS)
+        self.counter = itertools.count(1)
 
     def __reduce__(self) -> tuple:
         return Examiner, ()
@@ -84,4 +86,5 @@ class Examiner:
                 met = False
         pixel = picture.getpixel((0, 0))
         return {"mode": picture.mode, "size": list(picture.size), "met": met,
+                "call": next(self.counter),
                 "pixel": list(pixel) if isinstance(pixel, tuple) else pixel}  # fmt: skip

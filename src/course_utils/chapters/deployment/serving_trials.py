@@ -112,6 +112,7 @@ def requests_of(most_bytes: int, most_pixels: int) -> dict[str, tuple[bytes, int
     }
     return others | bugs | {
         "an RGB picture as PNG": (file_of("RGB", (20, 10)), 200),
+        "the same file again": (file_of("RGB", (20, 10)), 200),
         "another picture of the same size": (file_of("RGB", (20, 10), colour=(9, 80, 7)), 200),
         "an RGB picture as JPEG": (file_of("RGB", (16, 32), "JPEG"), 200),
         "a grey picture": (file_of("L", (9, 7)), 200),
@@ -276,6 +277,13 @@ def check_case(name: str, said: dict[str, Any], most_bytes: int, most_pixels: in
     else:
         body, status = requests_of(most_bytes, most_pixels)[name]
         _check_answer(name, got, body, status)
+        if "again" in name:
+            before = said["an RGB picture as PNG"]
+            assert got != before, (
+                "the answer to the same file before came back, and detect wasn't called: it may "
+                "say something else by now, and nobody wants strangers' files kept; call it for "
+                "each request"
+            )
 
 
 def _check_answer(name: str, got: list, body: bytes, status: int) -> None:
@@ -303,6 +311,9 @@ def _check_answer(name: str, got: list, body: bytes, status: int) -> None:
         reason = f": {moment} Pillow raises a ValueError, not an OSError"
     elif got[0] == 500 and "behind" in name:
         reason = f": {moment} Pillow raises a SyntaxError, and it may raise nearly anything"
+    elif got[0] == 400 and status == 422:
+        reason = ": it was `detect` that raised this ValueError, not Pillow: call it outside the "
+        reason += "`try` in which the file is opened"
     elif got[0] == 500 and status == 422:
         reason = ": a UnicodeError is a ValueError as well" if "Unicode" in name else ""
     elif got[0] == 500 and status == 200:
@@ -317,7 +328,7 @@ def _check_answer(name: str, got: list, body: bytes, status: int) -> None:
         with Image.open(io.BytesIO(body)) as picture:
             right = picture.convert("RGB") if picture.width < 100 else None
             size = list(picture.size)
-        whole = isinstance(said, dict) and {"mode", "size", "pixel"} <= said.keys()
+        whole = isinstance(said, dict) and {"mode", "size", "pixel", "call"} <= said.keys()
         assert whole, f"expected what detect returned, as JSON; got {str(said)[:90]!r}"
         assert said["mode"] == "RGB", f"detect was handed a picture of mode {said['mode']}"
         assert said["size"] == size, "detect was handed a picture of another size"
