@@ -105,7 +105,7 @@ class _Zeros(TorchDispatchMode):
 
     read = False
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None) -> Any:
+    def __torch_dispatch__(self, func, types, args: tuple = (), kwargs=None) -> Any:
         if func is torch.ops.aten._local_scalar_dense.default and args[0].is_meta:
             self.read = True
             return torch.zeros((), dtype=args[0].dtype).item()

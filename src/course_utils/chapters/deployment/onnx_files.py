@@ -70,7 +70,7 @@ class Two(nn.Module):
 class Renamed(Two):
     """The same, but the argument of its forward is called ``rows``."""
 
-    def forward(self, rows: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def forward(self, rows: torch.Tensor) -> tuple[torch.Tensor, ...]:  # ty: ignore[lost-keyword-for-regular-parameter]
         return super().forward(rows)
 
 

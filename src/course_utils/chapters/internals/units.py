@@ -92,8 +92,9 @@ def _grad_of_a_plain_one(Quantity):
         x = torch.tensor([1.0, 1.0], requires_grad=True)
         result = way(x)
         _facts(result, Quantity)
-        assert result.value.requires_grad, "the gradient of the plain tensor is lost: no detach"
-        result.value.sum().backward()
+        value = _its(result, "value")
+        assert value.requires_grad, "the gradient of the plain tensor is lost: no detach"
+        value.sum().backward()
         found.append(plain(x.grad))
     return tuple(found)
 

@@ -327,8 +327,8 @@ def run_small(kind):
     for step in range(3):
         for p in own:
             p.grad = torch.full_like(p, step - 0.5)
-        for place, odd in enumerate((torch.inf, torch.nan)):
-            own[-1].grad[place] = odd if step == place else 0.5
+        odd = [place if step == n else 0.5 for n, place in enumerate((torch.inf, torch.nan))]
+        own[-1].grad = torch.tensor([*odd, step - 0.5], device=device)
         optimizer.step()
     return [p.detach().clone() for p in own]
 

@@ -122,7 +122,7 @@ def one_process(
             p.grad = now + p.grad if adds and p.grad is not None else now
         if forgets:
             adam.state.clear()
-        if not skips or any(p.grad.any() for p in parameters):
+        if not skips or any(p.grad.any() for p in parameters if p.grad is not None):
             adam.step()
     return [p.detach() for p in parameters]
 

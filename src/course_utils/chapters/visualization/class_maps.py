@@ -282,10 +282,10 @@ def check_cams(case, attempt, kind, target):
     truth, slips = true_cams(kind, target)
     with case(f"{kind}, class {target}: cam"):
         if truth["cam"] is None:
-            why = "; ask for its class, isinstance(head, nn.Linear), not for its parts"
-            why *= kind == WEIGHTED
+            parts = "; ask for its class, isinstance(head, nn.Linear), not for its parts"
+            parts *= kind == WEIGHTED
             assert result[0] is None, (
-                f"the head is not a single nn.Linear: there is no such map, None{why}"
+                f"the head is not a single nn.Linear: there is no such map, None{parts}"
             )
         else:
             derived = "a class derived from nn.Linear is an nn.Linear: there is such a map"

@@ -182,11 +182,11 @@ def seen_lie_detector(answer: Callable, which: str = "") -> dict:
     data = copy.deepcopy(SETTINGS[which]())
     figure, plots = draw_lies(data)
     before = {key: pickle.dumps(value) for key, value in data.items()}
-    other, beside = plt.subplots() if which == OTHER else (None, None)  # the current figure, then
+    current = [plt.subplots()] if which == OTHER else []
     answer(plots, data)
     now = {key: pickle.dumps(value) for key, value in data.items()}
     found: dict = {"changed": [key for key in before if now.get(key) != before[key]]}
-    if other:
+    for other, beside in current:
         touched = other.axes != [beside] or beside.has_data() or beside.get_ylim() != (0, 1)
         found["other"] = touched or beside.get_xlim() != (0, 1) or not beside.get_visible()
         plt.close(other)

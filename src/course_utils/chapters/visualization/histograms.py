@@ -39,8 +39,8 @@ class Rectifier(nn.ReLU):
 class Leaky(nn.ReLU):
     """A class derived from ReLU that puts out a tenth of what is below 0."""
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.where(x > 0, x, x / 10)
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        return torch.where(input > 0, input, input / 10)
 
 
 ALONE, NONE = "a ReLU alone", "no ReLU"
@@ -59,10 +59,11 @@ def make_small(kind: str) -> nn.Module:
     torch.manual_seed(0)
     model = nn.ReLU() if kind == ALONE else nn.Sequential(nn.Flatten(), nn.Linear(64, 5))
     if kind == BELOW:
-        model = nn.Sequential(nn.Flatten(), nn.Linear(64, 4), Leaky())
+        layer = nn.Linear(64, 4)
         with torch.no_grad():
-            model[1].weight[:3], model[1].bias[:3] = 0, torch.tensor([0.0, 0, -1])
-            model[1].weight[1, 2] = -1  # of a pixel that is 0 in some images
+            layer.weight[:3], layer.bias[:3] = 0, torch.tensor([0.0, 0, -1])
+            layer.weight[1, 2] = -1  # of a pixel that is 0 in some images
+        model = nn.Sequential(nn.Flatten(), layer, Leaky())
     if kind == ONE:
         model = nn.Sequential(nn.Conv2d(1, 1, 3), nn.ReLU(), nn.Flatten(), nn.Linear(36, 1))
         model.extend([nn.ReLU(), nn.Linear(1, 1), nn.ReLU()])

@@ -206,8 +206,8 @@ def check_pr(case, attempt, name, scores, labels, threshold) -> None:
         "counts were asked for, not shares of the rows": table / table.sum(1, keepdim=True),
     }
     if threshold > scores.max():
-        why = "the argument threshold is above all scores: nothing is called a 1 then"
-        slips[why] = table.flip(1)
+        high = "the argument threshold is above all scores: nothing is called a 1 then"
+        slips[high] = table.flip(1)
     with case(f"{name}: matrix"):
         if name == "the example" and mine.shape == (2, 2) and mine.tolist() != table.tolist():
             show_difference(mine, table, "the matrix")
