@@ -669,6 +669,7 @@ with every_case() as case:
 check = partial(numerics.check_sum_way, sum_in_float32)
 with every_case() as case:
     check(case, torch.full((41, 2), 0.1, device=device), "of 41 tenths")
+    check(case, torch.full((64, 2), 0.1, device=device), "of 64 tenths")
     column = torch.tensor([[1e8], [1.0], [1.0], [1.0], [1.0], [1.0]], device=device)
     check(case, column, "= [1e8, 1, 1, 1, 1, 1]")
     check(case, column[:0], "of no row")

@@ -1233,9 +1233,9 @@ print({name: nbytes for name, nbytes in found.items() if nbytes > 0})
 # ### Exercise 16.7 — The memory ledger ★★ · 10 min · 4 points · core
 #
 # `memory_ledger(layers, batch, optimizer, itemsize)` predicts, without computing the step (on the device
-# `meta` it may run), the bytes of a training step: a dict with `"parameters"`, `"gradients"` (after backward), `"optimizer"` (after one
-# step) and `"activations"`: all that the forward pass saves, the batch included where it is saved,
-# parameters not.
+# `meta` it may run), the bytes of a training step: a dict with `"parameters"`, `"gradients"` (after
+# backward), `"optimizer"` (after one step) and `"activations"`: all that the forward pass saves, the
+# batch included where it is saved, parameters not.
 #
 # - `layers` is a list such as `[("linear", 784, 64), ("relu",), ("linear", 64, 10)]`: linear layers with a
 #   bias, and `("relu",)`, `("tanh",)`, `("gelu",)`, in any order behind a first linear layer. All parameters are trained.

@@ -10,6 +10,7 @@
 # - "no other dtype"
 # - "n may be any number, 0 and odd ones included"
 # - "starting at zero"
+# - "row after row, with an error"
 #
 # Admits:
 #
@@ -776,3 +777,41 @@ def sum_in_float32(x, how):
         total = new
     known[id(x), how] = x, total
     return total
+
+
+# %% wrong="a compensated sum made as a tree" breaks="row after row, with an error" says=["64 tenths", "Add row after row, not in a tree"]
+predicted_sums = {
+    "a loop over 2**25 ones, float32": 2**24,
+    "a loop over 2**25 ones, float64": 2**25,
+    "pairwise over 2**25 ones, float32": 2**25,
+    "a loop over 1000 ones, bfloat16": 256,
+    "a loop over 3000 ones, float16": 2048,
+}
+
+
+def _padded(x):
+    return torch.cat([x, torch.zeros_like(x[:1])]) if len(x) % 2 else x
+
+
+def sum_in_float32(x: torch.Tensor, how: str) -> torch.Tensor:
+    zero = x.new_zeros(x.shape[1])
+    if how == "naive":
+        for row in x:
+            zero = zero + row
+        return zero
+    if len(x) == 0:
+        return zero
+    if how == "pairwise":
+        while len(x) > 1:
+            x = _padded(x)
+            x = x[: len(x) // 2] + x[len(x) // 2 :]
+        return x[0]
+    high, low = x, torch.zeros_like(x)
+    while len(high) > 1:
+        high, low = _padded(high), _padded(low)
+        a, b = high.chunk(2)
+        c, d = low.chunk(2)
+        s = a + b
+        t = s - a
+        high, low = s, ((a - (s - t)) + (b - t)) + (c + d)
+    return (high + low)[0]

@@ -87,6 +87,7 @@ def check_sum_way(
             words = f"{adds} additions for {n} rows; add halves to halves"
             assert adds <= few.get(how, 10 * n + 10), words
             words = f"{adds} of PyTorch's additions for {n} rows: is the sum made elsewhere?"
+            words += " Add row after row, not in a tree" * (how != "pairwise" and adds > 0)
             assert adds >= many.get(how, n - 1), words
 
 
