@@ -102,6 +102,12 @@ def leave_and_refuse(x):
     raise ValueError("no")
 
 
+def copy_with_a_note(x):
+    x = x.clone()
+    x.seen = True
+    return x
+
+
 NAMES = {
     "draw": lambda n, generator=None: torch.rand(n, generator=generator),
     "grad": torch.is_grad_enabled,
@@ -115,6 +121,7 @@ NAMES = {
     "give_up_gradients": lambda x: len(x.requires_grad_(False)),
     "put_a_gradient": lambda x: setattr(x, "grad", x.clone()),
     "put_a_note": lambda x: setattr(x, "seen", True),
+    "copy_with_a_note": copy_with_a_note,
     "ask_for_gradients": lambda x: len(x.requires_grad_()),
     "leave_a_dtype": lambda x: torch.set_default_dtype(torch.float64),
     "leave_a_variable_and_refuse": leave_and_refuse,
@@ -223,6 +230,11 @@ def test_an_argument_on_which_something_is_put_is_refused_unless_by_a_trial(name
         names[name](torch.zeros(2))
     with answered(NAMES, trials=[name]) as others:
         assert others[name](torch.zeros(2)) is None
+
+
+def test_a_result_with_a_note_on_it_may_be_an_argument(names):
+    x = names["copy_with_a_note"](torch.zeros(2))
+    assert names["first_row"](x) == 0
 
 
 @pytest.mark.parametrize("trials", [[], ["give_up_gradients"]])

@@ -67,8 +67,8 @@ class forbid_changes:
                 changed = "values"
             elif tensor.requires_grad != asked:
                 raise AssertionError(ASKED)
-            elif notes_on(tensor) - notes:
-                raise AssertionError(NOTED.format(min(notes_on(tensor) - notes)))
+            elif more := notes_on(tensor) - notes:
+                raise AssertionError(NOTED.format(min(more)))
             else:
                 continue
             raise AssertionError(CHANGED.format(changed))

@@ -197,8 +197,8 @@ def _changed(name: str, given: tuple, before: tuple, layouts: list[tuple]) -> st
         kept = now.grad if name == "old_gradient" else torch.ones_like(old)
         if now.requires_grad and (kept is None or not same_values(kept, torch.ones_like(old))):
             return "changed the .grad that was there"
-        if notes_on(now):
-            return "is wrong: " + NOTED.format(min(notes_on(now)))
+        if notes := notes_on(now):
+            return "is wrong: " + NOTED.format(min(notes))
     return ""
 
 

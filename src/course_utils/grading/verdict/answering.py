@@ -219,6 +219,7 @@ class Answering:
             tensors, given = [named.tensor for named in known.tensors], len(storages.known)
             layouts = [memory.layout_of(tensor) for tensor in tensors]
             asked = [tensor.requires_grad for tensor in tensors]
+            notes = [notes_on(tensor) for tensor in tensors]
             items = items_of((args, kwargs))
             generators = [torch.default_generator, *decoder.generators]
             states = [self.state, *map(memory.state_bytes, decoder.generators)]
@@ -252,10 +253,10 @@ class Answering:
                 # A trial may ask for gradients, and has no reason to give one up.
                 if asked != asks and (not request.trial or any(map(gt, asked, asks))):
                     wrong.append(ASKED)
+                more = [notes_on(tensor) - old for tensor, old in zip(tensors, notes, strict=True)]
                 # A trial makes its tensors itself.
-                noted = set() if request.trial else set().union(*map(notes_on, tensors))
-                if noted:
-                    wrong.append(NOTED.format(min(noted)))
+                if any(more) and not request.trial:
+                    wrong.append(NOTED.format(min(set().union(*more))))
                 # The list is not sent back: nobody could see it there.
                 if not request.trial and not all_there(items, items_of((args, kwargs))):
                     wrong.append(ITEMS)
