@@ -67,6 +67,11 @@ def in_one(line: str) -> str:
     return " ".join(line.split())
 
 
+def add_words(error: BaseException, words: str) -> None:
+    """Put words behind those of an exception, which is then raised again: its lines stay."""
+    error.args = (f"{error}; {words}",)
+
+
 def what_was_raised(error: BaseException) -> str:
     """An exception that an answer raised in words, and the answer's line where it did."""
     words = f"{RAISED} {type(error).__name__}: {error}"

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.tracebacks import add_words, ends_in_notebook
 
 PRODUCTS = ("mm", "addmm", "bmm", "baddbmm")
 _CONVOLUTIONS = ("convolution", "convolution_backward")
@@ -217,7 +217,8 @@ def run_counter(count: Callable[..., Any], names: list[str], device: str) -> dic
             told = "run records gradients: leave them on"
         else:
             raise
-        raise type(error)(f"{error}; {told}").with_traceback(error.__traceback__) from error
+        add_words(error, told)
+        raise
     # A copy: a mode that is left on counts what runs afterwards, too.
     found = dict(found) if isinstance(found, dict) else found
     alone = [_program(name, device)() for name in names]

@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.operators import count_operators
-from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.tracebacks import add_words, ends_in_notebook
 from course_utils.learner.values import check_value
 
 
@@ -98,14 +98,10 @@ def run_fold(fold: Callable[..., Any], case: dict) -> dict:
             conv = fold(block)
         except (AttributeError, TypeError) as error:
             if "BFloat16" in str(error):  # of no use to the caller of .numpy()
-                words = "NumPy has no bfloat16: convert before, or stay with tensors"
-                raise type(error)(f"{error}; {words}").with_traceback(
-                    error.__traceback__
-                ) from error
-            if "NoneType" not in str(error):
-                raise
-            words = "skip, a bias, and the weight and bias of a norm may be None"
-            raise type(error)(f"{error}; {words}").with_traceback(error.__traceback__) from error
+                add_words(error, "NumPy has no bfloat16: convert before, or stay with tensors")
+            elif "NoneType" in str(error):
+                add_words(error, "skip, a bias, and the weight and bias of a norm may be None")
+            raise
     found: dict[str, Any] = {"kind": type(conv).__name__, "conv": isinstance(conv, nn.Conv2d)}
     after = block.state_dict()
     found["same"] = before.keys() == after.keys() and all(

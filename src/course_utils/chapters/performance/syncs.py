@@ -15,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from course_utils.learner.awkward import forbid_side_effects
-from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.tracebacks import add_words, ends_in_notebook
 from course_utils.learner.values import check_value
 
 # Functions that bring values to the host; on the CPU some of them run no operator.
@@ -238,12 +238,13 @@ def run_loop(loop: Callable[..., Any], case: dict) -> dict:
             if "NoneType" not in str(error):
                 raise
             words = "a parameter that is frozen or isn't used may have no gradient: .grad is None"
-            raise type(error)(f"{error}; {words}").with_traceback(error.__traceback__) from error
+            add_words(error, words)
+            raise
         except RuntimeError as error:
             if batches:
                 raise
-            words = f"{error}; batches may be empty, and so is losses then"
-            raise RuntimeError(words).with_traceback(error.__traceback__) from error
+            add_words(error, "batches may be empty, and so is losses then")
+            raise
     words = "batches is the caller's list: go through it, and leave it as it is"
     assert len(batches) == len(case["batches"]), words
     loose = isinstance(found, (tuple, list)) and len(found) == 2

@@ -13,7 +13,7 @@ import torch.nn as nn
 
 from course_utils.learner.awkward import HOOKS, forbid_side_effects
 from course_utils.learner.other_states import STATES, check_states
-from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.tracebacks import add_words, ends_in_notebook
 from course_utils.learner.values import check_value
 
 FAILED = object()
@@ -29,7 +29,7 @@ def tried(case, name: str, attempt: Callable, *arguments, why: Callable | None =
         return attempt(*arguments)
     except Exception as error:
         if more := why(error) if why else "":
-            error.args = (f"{error}; {more}",)
+            add_words(error, more)
         with case(name):
             raise error
     return FAILED
