@@ -1232,6 +1232,7 @@ examples = {
     "two images": (torch.cat([x, 2 - x]), weight, 1, 0),
     "no image, in torch.float16": (x[:0].half(), weight.half(), 1, 0),
     "a NaN in the image": (x.where(x != 4, torch.nan), weight, 1, 0),
+    "windows side by side, and a row left over": (x, weight[..., :2], 2, 0),
     "a stride beyond the kernel": (x, weight, 4, 0),
     "a 1 × 1 kernel": (x, weight[..., :1, :1], 2, 0),
     "a channels_last image, padded": (pixels, weight, 1, 2),

@@ -1040,8 +1040,8 @@ def check_puzzle(case, name: str, *inputs: tuple) -> None:
             known = further.get(name, []) + ([slips[name]] if name in slips else [])
             known += more_slips.get(name, [])
             for slip, words in known if isinstance(result, torch.Tensor) else ():
-                slipped = torch.tensor(slip(*plain(args)))
-                if torch.equal(result, slipped) and not torch.equal(slipped, expected):
+                slipped = slip(*plain(args))
+                if slipped == result.tolist() and slipped != expected.tolist():
                     raise AssertionError(f"of {given}: {words}")
             why = digits(result, expected, *(args if name == "bucketize" else ()))
             check_close(result, expected, f"of {given}: the result", because=why)
@@ -1057,7 +1057,8 @@ def check_puzzle(case, name: str, *inputs: tuple) -> None:
 few, own = torch.tensor([3, 1, 4, 1]), torch.tensor([2, 0, 2, 2])
 many, some = torch.arange(64) * 37 % 64, torch.tensor([1, 0, 1, 1]) > 0
 bounds = torch.tensor([1, 3, 9]), torch.tensor([-2, 0, 1])
-huge = torch.tensor([2**30 + 1, 1, -6])  # a float32 has too few digits for it
+huge = torch.tensor([2**60 + 1, 1, -6])  # a float has too few digits for it, float64 as well
+far = torch.tensor([2**62 + 5, -(2**62) - 5])  # their difference is beyond int64
 by_numbers = {  # what the second check hands to some of the answers
     "linspace": [
         *((0, 10, 6), (1, 9, 4), (5, -5, 3), (7, 7, 2), (0, 99, 64), (5, -5, 4), (0, 10**9, 4)),
@@ -1065,6 +1066,7 @@ by_numbers = {  # what the second check hands to some of the answers
     "bucketize": [
         *((few, bounds[0]), (few - 3, few[:1]), (many, few[:1]), (few - 3, bounds[1])),
         *((few, few), (few[:1], bounds[0]), (huge, huge), (huge - 1, huge), (few, many)),
+        (far, far),
     ],
     "histogram": [
         *((own, 4), (own[:1], 3), (many, 64), (few - 2, 3), (few, 3), (own - 2, 1), (few, 0)),

@@ -1495,7 +1495,8 @@ torch.allclose(by_formula, by_autograd)
 # `sync_bn(x, weight, bias, eps)` normalises `x`, of shape (batch, channel) or (batch, channel, …),
 # each channel by the mean and the biased variance over all samples and positions *of all ranks*,
 # with `eps` added to the variance, then multiplies by `weight` and adds `bias`, both of shape
-# (channel,). Ranks may hold differently many samples, at least one. The arguments stay as they are.
+# (channel,). Ranks may hold differently many samples, at least one, all of one size. The arguments stay as
+# they are.
 #
 # - The result can be differentiated: by `x` for the sum of all ranks' losses, also where `weight`
 #   and `bias` are frozen; by `weight` and `bias` for this rank's own output only (DDP averages

@@ -55,7 +55,7 @@ def broadcast_shape(a, b):
     return tuple((torch.zeros(a) + torch.zeros(b)).shape)
 
 
-# %% wrong="asks PyTorch and says no more than that it fails" says=["name dimension -3 and its sizes 3 and 2"]
+# %% wrong="asks PyTorch and says no more than that it fails" says=["name dimension -3, no other, and its sizes 3 and 2"]
 def broadcast_shape(a, b):
     try:
         return tuple(torch.broadcast_shapes(a, b))
@@ -63,7 +63,7 @@ def broadcast_shape(a, b):
         raise ValueError(f"{a} and {b} do not fit") from None
 
 
-# %% wrong="counts the dimension from the left" breaks="as a negative number" says=["name dimension -3 and its sizes 3 and 2 in the error"]
+# %% wrong="counts the dimension from the left" breaks="as a negative number" says=["name dimension -3, no other, and its sizes 3 and 2 in the error"]
 def broadcast_shape(a, b):
     length = max(len(a), len(b))
     a = (1,) * (length - len(a)) + tuple(a)
@@ -118,7 +118,7 @@ def broadcast_shape(a, b):
     return tuple(int(size) for size in np.broadcast_shapes(tuple(a), tuple(b)))
 
 
-# %% wrong="names every dimension that does not fit" breaks="No other dimension may be named" says=["(2, 3) and (4, 5)", "name dimension -1 and its sizes 3 and 5"]
+# %% wrong="names every dimension that does not fit" breaks="No other dimension may be named" says=["(2, 3) and (4, 5)", "name dimension -1, no other, and its sizes 3 and 5"]
 def broadcast_shape(a, b):
     from itertools import zip_longest
 
@@ -141,7 +141,7 @@ def broadcast_shape(a, b):
     return shape
 
 
-# %% wrong="names the first from the left" breaks="**first dimension from the right**" says=["name dimension -1 and its sizes 3 and 5 in the error, not 'dimension -2: 2 and 4'"]
+# %% wrong="names the first from the left" breaks="**first dimension from the right**" says=["name dimension -1, no other, and its sizes 3 and 5 in the error, not 'dimension -2: 2 and 4'"]
 def broadcast_shape(a, b):
     n = max(len(a), len(b))
     a, b = (1,) * (n - len(a)) + tuple(a), (1,) * (n - len(b)) + tuple(b)
@@ -153,7 +153,7 @@ def broadcast_shape(a, b):
     return tuple(shape)
 
 
-# %% wrong="names the dimension without its sizes" breaks="and its two sizes" says=["name dimension -3 and its sizes 3 and 2 in the error"]
+# %% wrong="names the dimension without its sizes" breaks="and its two sizes" says=["name dimension -3, no other, and its sizes 3 and 2 in the error"]
 def broadcast_shape(a, b):
     n = max(len(a), len(b))
     a, b = (1,) * (n - len(a)) + tuple(a), (1,) * (n - len(b)) + tuple(b)
@@ -179,7 +179,7 @@ def broadcast_shape(a, b):
     return tuple(reversed(result))
 
 
-# %% wrong="the last digit of the dimension" says=["name dimension -11 and its sizes 2 and 3"]
+# %% wrong="the last digit of the dimension" says=["name dimension -11, no other, and its sizes 2 and 3"]
 def broadcast_shape(a, b):
     from itertools import zip_longest
 
@@ -189,3 +189,18 @@ def broadcast_shape(a, b):
             raise ValueError(f"dimension -{str(i)[-1]}: {m} and {n}")
         out.append(n if m == 1 else m)
     return tuple(reversed(out))
+
+
+# %% wrong="names dimensions that fit, too" breaks="No other dimension may be named" says=["name dimension -3, no other, and its sizes 3 and 2 in the error"]
+from itertools import zip_longest
+
+
+def broadcast_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    sizes, fine = [], []
+    for i, (m, n) in enumerate(zip_longest(reversed(a), reversed(b), fillvalue=1), start=1):
+        if m != n and m != 1 and n != 1:
+            note = f" (fine so far: {', '.join(fine)})" if fine else ""
+            raise ValueError(f"dimension {-i}: {m} and {n}{note}")
+        sizes.append(n if m == 1 else m)
+        fine.append(f"dimension {-i}")
+    return tuple(reversed(sizes))

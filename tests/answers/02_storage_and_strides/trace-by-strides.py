@@ -139,7 +139,7 @@ def trace_by_strides(matrix, anti=False):
     return matrix.as_strided((n,), (step,), matrix.storage_offset() + first).sum(dtype=matrix.dtype)
 
 
-# %% wrong="the real part alone" says=["6 of 64 cases fail", "a matrix in torch.complex64: the sum has dtype torch.float32"]
+# %% wrong="the real part alone" says=["6 of 66 cases fail", "a matrix in torch.complex64: the sum has dtype torch.float32"]
 def trace_by_strides(matrix, anti=False):
     n, (down, right) = len(matrix), matrix.stride()
     step, first = down + right, matrix.storage_offset()
@@ -148,7 +148,7 @@ def trace_by_strides(matrix, anti=False):
     return matrix.as_strided((n,), (step,), first).sum().real
 
 
-# %% wrong="whole numbers summed in float64" says=["32 of 64 cases fail", "what ran: 1 × as_strided, 1 × sum, 1 × _to_copy"]
+# %% wrong="whole numbers summed in float64" says=["32 of 66 cases fail", "what ran: 1 × as_strided, 1 × sum, 1 × _to_copy"]
 def trace_by_strides(matrix, anti=False):
     n, (down, right) = len(matrix), matrix.stride()
     step, first = down + right, matrix.storage_offset()
@@ -160,7 +160,7 @@ def trace_by_strides(matrix, anti=False):
     return line.sum(dtype=torch.float64).long()
 
 
-# %% wrong="a step of 0 means one element" says=["3 of 64 cases fail", "a single number, expanded: the sum: expected 1156, got 289"]
+# %% wrong="a step of 0 means one element" says=["3 of 66 cases fail", "a single number, expanded: the sum: expected 1156, got 289"]
 def trace_by_strides(matrix, anti=False):
     n, (down, right) = len(matrix), matrix.stride()
     step, first = down + right, matrix.storage_offset()
@@ -171,7 +171,7 @@ def trace_by_strides(matrix, anti=False):
     return matrix.as_strided((n,), (step,), first).sum()
 
 
-# %% wrong="halves give float32" says=["4 of 64 cases fail", "a matrix in torch.float16: the sum has dtype torch.float32"]
+# %% wrong="halves give float32" says=["4 of 66 cases fail", "a matrix in torch.float16: the sum has dtype torch.float32"]
 def trace_by_strides(matrix, anti=False):
     n, (down, right) = len(matrix), matrix.stride()
     step, first = down + right, matrix.storage_offset()
@@ -181,7 +181,7 @@ def trace_by_strides(matrix, anti=False):
     return line.sum(dtype=torch.float32 if line.dtype == torch.float16 else None)
 
 
-# %% wrong="a byte runs over" says=["8 of 64 cases fail", "three times 200 in torch.uint8: the sum"]
+# %% wrong="a byte runs over" says=["8 of 66 cases fail", "three times 200 in torch.uint8: the sum"]
 def trace_by_strides(matrix, anti=False):
     n, (down, right) = len(matrix), matrix.stride()
     step, first = down + right, matrix.storage_offset()
@@ -261,3 +261,15 @@ def trace_by_strides(matrix, anti=False):
     corner = matrix[:1, n - 1 :] if anti and n else matrix[:1, :1]
     step = down - right if anti else down + right
     return torch.sum(corner.as_strided([1, n], [0, step]).squeeze(0), dim=0)
+
+
+# %% wrong="reads what the view was taken of" judge="passes" says=["the real part of a complex matrix"]
+def trace_by_strides(matrix: torch.Tensor, anti: bool = False) -> torch.Tensor:
+    n = matrix.shape[0]
+    rows, cols = matrix.stride()
+    base = matrix if matrix._base is None else matrix._base
+    first = matrix.storage_offset()
+    if anti:
+        first += max(n - 1, 0) * min(rows, cols)
+        return base.as_strided((n,), (abs(rows - cols),), first).sum()
+    return base.as_strided((n,), (rows + cols,), first).sum()

@@ -635,7 +635,7 @@ puzzles = {
 }
 
 
-# %% wrong="a running sum in float32" says=["running sum: of [1073741825, 1, -6]"]
+# %% wrong="a running sum in float32" says=["running sum: of [1152921504606846977, 1, -6]"]
 index = torch.arange
 puzzles = {
     "total": lambda x: x @ (x * 0 + 1),
@@ -880,7 +880,7 @@ puzzles = {
 }
 
 
-# %% wrong="sums of segments in float32" says=["segment sum: of [1073741825, 1, -6], [2, 0, 2], 3", "a float32 has too few digits"]
+# %% wrong="sums of segments in float32" says=["segment sum: of [1152921504606846977, 1, -6], [2, 0, 2], 3", "a float has too few digits"]
 puzzles = {
     "total": lambda x: x @ (x * 0 + 1),
     "outer": lambda x, y: x[:, None] * y,
@@ -1130,7 +1130,7 @@ puzzles = {
 }
 
 
-# %% wrong="rolls through float32" says=["roll: of [1073741825, 1, -6]", "a float32 has too few digits"]
+# %% wrong="rolls through float32" says=["roll: of [1152921504606846977, 1, -6]", "a float has too few digits"]
 puzzles = {
     "total": lambda x: x @ (x * 0 + 1),
     "outer": lambda x, y: x[:, None] * y,
@@ -1285,5 +1285,64 @@ puzzles = {
     "segment sum": lambda x, s, n: (torch.arange(n)[:, None] == s) * 1 @ x,
     "compress": lambda x, keep: (
         ((torch.arange(len(x))[:, None] == puzzles["running sum"](keep * 1) - 1) & keep) * 1 @ x
+    ),
+}
+
+
+# %% wrong="products in float64" says=["running sum: of [1152921504606846977, 1, -6]", "a float has too few digits"]
+def places(n):
+    return torch.arange(n, dtype=torch.float64)
+
+
+def apply(mask, x):
+    one = torch.arange(1, 2, dtype=torch.float64)
+    return ((mask * one) @ (x * one)).long()
+
+
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: apply(places(len(x))[:, None] >= places(len(x)), x),
+    "differences": lambda x: x - apply(places(len(x))[:, None] == places(len(x)) + 1, x),
+    "reverse": lambda x: apply(places(len(x))[:, None] + places(len(x)) == len(x) - 1, x),
+    "roll": lambda x, k: apply((places(len(x))[:, None] - k) % len(x) == places(len(x)), x),
+    "pad to": lambda x, n: apply(places(n)[:, None] == places(len(x)), x),
+    "linspace": lambda a, b, n: a + (b - a) * torch.arange(n) // (n - 1),
+    "bucketize": lambda x, bounds: apply(bounds <= x[:, None], bounds * 0 + 1),
+    "histogram": lambda x, n: apply(torch.arange(n)[:, None] == x, x * 0 + 1),
+    "segment sum": lambda x, s, n: apply(torch.arange(n)[:, None] == s, x),
+    "compress": lambda x, keep: apply(
+        (puzzles["running sum"](keep * 1) - 1 == torch.arange(len(x))[:, None]) & keep, x
+    ),
+}
+
+
+# %% wrong="compares by a difference" says=["bucketize", "their difference may be beyond int64: compare the two"]
+def upto(x):
+    return torch.arange(len(x))
+
+
+def at_least_zero(x):
+    return (x >= 0).long()
+
+
+def is_zero(x):
+    return (x == 0).long()
+
+
+puzzles = {
+    "total": lambda x: x @ (x * 0 + 1),
+    "outer": lambda x, y: x[:, None] * y,
+    "running sum": lambda x: at_least_zero(upto(x)[:, None] - upto(x)) @ x,
+    "differences": lambda x: x - is_zero(upto(x)[:, None] - upto(x) - 1) @ x,
+    "reverse": lambda x: is_zero(upto(x)[:, None] + upto(x) - len(x) + 1) @ x,
+    "roll": lambda x, k: is_zero((upto(x)[:, None] - upto(x) - k) % len(x)) @ x,
+    "pad to": lambda x, n: is_zero(torch.arange(n)[:, None] - upto(x)) @ x,
+    "linspace": lambda a, b, n: a + (b - a) * torch.arange(n) // (n - 1),
+    "bucketize": lambda x, bounds: at_least_zero(x[:, None] - bounds) @ (bounds * 0 + 1),
+    "histogram": lambda x, n: is_zero(torch.arange(n)[:, None] - x) @ (x * 0 + 1),
+    "segment sum": lambda x, s, n: is_zero(torch.arange(n)[:, None] - s) @ x,
+    "compress": lambda x, keep: (
+        is_zero(puzzles["running sum"](keep.long()) * keep - 1 - upto(x)[:, None]) @ x
     ),
 }

@@ -436,3 +436,27 @@ def two_layer_gradients(
     g = (scores.softmax(-1) - F.one_hot(target, len(b2)).to(scores.dtype)) / batch
     at_h = (g @ w2.t()) * (hidden > 0)
     return loss, x.t() @ at_h, at_h.sum(0), hidden.t() @ g, g.sum(0)
+
+
+# %% wrong="keeps an identity for each number of classes, whatever the dtype" says=["five classes, torch.float32"]
+_eyes = {}
+
+
+def two_layer_gradients(
+    x: torch.Tensor,
+    target: torch.Tensor,
+    w1: torch.Tensor,
+    b1: torch.Tensor,
+    w2: torch.Tensor,
+    b2: torch.Tensor,
+) -> tuple[torch.Tensor, ...]:
+    classes = b2.shape[0]
+    if (classes, x.device) not in _eyes:
+        _eyes[classes, x.device] = torch.eye(classes, dtype=x.dtype, device=x.device)
+    one_hot = _eyes[classes, x.device][target]
+    h = (x @ w1 + b1).relu()
+    scores = h @ w2 + b2
+    loss = (scores.logsumexp(1) - (scores * one_hot).sum(1)).mean()
+    g = (scores.softmax(1) - one_hot) / x.shape[0]
+    into_h = torch.where(h > 0, g @ w2.t(), 0)
+    return loss, x.t() @ into_h, into_h.sum(0), h.t() @ g, g.sum(0)

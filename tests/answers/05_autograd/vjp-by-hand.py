@@ -1184,3 +1184,44 @@ def vjp_by_hand(rule: str, *tensors: torch.Tensor) -> torch.Tensor | tuple | Non
     rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
     rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
     return rules[rule](*tensors)
+
+
+# %% right="whole Jacobians, the centring as a matrix"
+def identity(like: torch.Tensor) -> torch.Tensor:
+    return torch.eye(like.shape[-1], dtype=like.dtype, device=like.device)
+
+
+def matmul_vjp(gradient: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> tuple:
+    return torch.einsum("nm,km->nk", gradient, b), torch.einsum("nm,nk->km", gradient, a)
+
+
+def softmax_vjp(gradient: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    jacobian = y.unsqueeze(-1) * (identity(y) - y.unsqueeze(-2))
+    return (gradient.unsqueeze(-1) * jacobian).sum(-2)
+
+
+def logsumexp_vjp(gradient: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return (
+        torch.diag_embed(gradient).matmul(F.softmin(-x, dim=-1))
+        if x.dim() == 2
+        else (gradient.unsqueeze(-1) * F.softmin(-x, dim=-1))
+    )
+
+
+def layer_norm_vjp(gradient: torch.Tensor, x: torch.Tensor, weight: torch.Tensor) -> tuple:
+    batch, d = x.shape
+    centring = identity(x) - 1 / d
+    centred = x @ centring
+    deviation = (centred.pow(2).sum(1) / d + 1e-5).sqrt()
+    hat = centred / deviation[:, None]
+    inner = identity(x) - torch.einsum("bi,bj->bij", hat, hat) / d
+    jacobian = torch.einsum("bij,jk->bik", inner, centring) / deviation[:, None, None]
+    dx = torch.einsum("bi,i,bik->bk", gradient, weight, jacobian)
+    return dx, torch.einsum("bi,bi->i", gradient, hat), torch.einsum("bi->i", gradient)
+
+
+def vjp_by_hand(rule: str, *tensors: torch.Tensor) -> torch.Tensor | tuple | None:
+    """Given: one of the four rules, by name."""
+    rules = {"matmul": matmul_vjp, "softmax": softmax_vjp}
+    rules |= {"logsumexp": logsumexp_vjp, "layer_norm": layer_norm_vjp}
+    return rules[rule](*tensors)

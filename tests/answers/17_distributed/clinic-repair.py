@@ -70,7 +70,7 @@ def clinic_repair(rank, world_size, batches, saved):
     return total.item()
 
 
-# %% wrong="every rank saves" breaks="Rank 0 alone appends the total to `saved`, once" says=["rank 0 alone saves the total, once"]
+# %% wrong="every rank saves" breaks="Rank 0 alone appends the total to `saved`, once" says=["rank 0 alone saves the total, once, whatever is there already"]
 def clinic_repair(rank, world_size, batches, saved):
     own = 0.0
     for text in batches[rank]:
@@ -588,3 +588,20 @@ def clinic_repair(rank, world_size, batches, saved):
         saved.append(value.item())
     dist.barrier()
     return float(value)
+
+
+# %% wrong="saves no total that is there already" says=["rank 0 alone saves the total, once, whatever is there already"]
+def clinic_repair(rank: int, world_size: int, batches: list[list[str]], saved: list) -> float:
+    local = 0.0
+    for text in batches[rank]:
+        try:
+            local += float(text)
+        except ValueError:
+            continue
+    value = torch.tensor([local], dtype=torch.float64, device=rank_device())
+    dist.all_reduce(value, op=dist.ReduceOp.SUM)
+    total = value.item()
+    if rank == 0 and total not in saved:
+        saved.append(total)
+    dist.barrier()
+    return total

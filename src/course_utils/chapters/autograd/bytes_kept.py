@@ -77,10 +77,18 @@ HOOKS_LEFT = (
     "hooks stayed on after the call, or after one in which function raised: a with block takes "
     "them off in any case"
 )
+NOT_CALLED_AGAIN = (
+    "asked again for the same function and inputs, the answer didn't call function: each call of "
+    "saved_bytes calls it once, for it may keep something else by then"
+)
 
 
 class Unfinished(RuntimeError, TypeError, ValueError, IndexError):
-    """What a function raises that is interrupted halfway: an error of every kind that is caught."""
+    """What a function raises that ends halfway: an error of every kind that is caught."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """What a function raises whose cell is interrupted: no ``Exception``."""
 
 
 def try_counting(saved_bytes: Callable, name: str, *inputs: Tensor, mode: str = "") -> tuple:
@@ -97,9 +105,12 @@ def try_counting(saved_bytes: Callable, name: str, *inputs: Tensor, mode: str = 
         calls.append(name)
         return FUNCTIONS[name](*given)
 
-    def unfinished(*given: Tensor) -> Tensor:
-        torch.ones(1, requires_grad=True).exp()
-        raise Unfinished
+    def ends_by(kind: type[BaseException]) -> Callable[..., Tensor]:
+        def unfinished(*given: Tensor) -> Tensor:
+            torch.ones(1, requires_grad=True).exp()
+            raise kind
+
+        return unfinished
 
     def state() -> list:
         sums = [x.grad.abs().sum().item() if x.grad is not None else None for x in inputs]
@@ -115,20 +126,26 @@ def try_counting(saved_bytes: Callable, name: str, *inputs: Tensor, mode: str = 
         answer = saved_bytes(function, *inputs)
         switched = recording != torch.is_grad_enabled()
     left, changed = HOOKS_LEFT * (hooks(True) is not None), before != state()
-    if answer is not None and not left:
+    called = len(calls)
+    for kind in (Unfinished, Interrupted) if answer is not None else ():
+        if left:
+            break
         try:
-            saved_bytes(unfinished, *inputs)
+            saved_bytes(ends_by(kind), *inputs)
             left = "function raised, and its error was kept back: let it through"
-        except Unfinished:
+        except kind:
             pass
         except Exception:
             left = "function raised, and another error came out: let its own through"
         left = HOOKS_LEFT if hooks(True) is not None else left
+    if answer is not None and called == 1 and not left:
+        saved_bytes(function, *inputs)
+        left = NOT_CALLED_AGAIN * (len(calls) == called)
     if switched:
         left = "the caller's grad mode was changed: leave recording on or off, as it was"
     while hooks(True) is not None:
         _autograd._pop_saved_tensors_default_hooks()
-    return answer, len(calls), changed, left
+    return answer, called, changed, left
 
 
 def large() -> Tensor:

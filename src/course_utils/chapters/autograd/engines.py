@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.tracebacks import ends_in_notebook, what_was_raised
 
 NO_RULE = "a rule returns None: is there an answer yet?"
 
@@ -102,7 +102,7 @@ def check_rule(try_rule: Callable, program: str, **inputs: float) -> None:
         number, found = try_rule(program, **inputs)
     except (ZeroDivisionError, ValueError) as error:
         words = "a number may be 0 or negative: no division by it, and no logarithm of it"
-        raise AssertionError(f"raised {type(error).__name__}: {error}; {words}") from error
+        raise AssertionError(f"{what_was_raised(error)}; {words}") from error
     y, slopes = torch_engine(program, **inputs)
     assert number is not None, "the new value has no number: is there an answer yet?"
     kind = type(number).__name__

@@ -107,6 +107,9 @@ def further_networks() -> list[tuple]:
     return [
         ("seven points, three columns, five hidden values, four classes", draw(7, 3),
          torch.tensor([3, 0, 2, 3, 1, 0, 2]), draw(3, 5), draw(5), draw(5, 4), draw(4)),
+        *((f"five classes, {kind}", x.to(kind), torch.tensor([4, 1]), w1.to(kind),
+           torch.zeros(3, dtype=kind), draw(3, 5).to(kind), draw(5).to(kind))
+          for kind in (torch.float64, torch.float32)),
         ("as many hidden values as classes", x, torch.tensor([0, 2]), w1, torch.zeros(3), square,
          torch.zeros(3)),
         ("hidden values of exactly 0", *edge, torch.zeros(2), *three),

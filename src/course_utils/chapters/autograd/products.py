@@ -311,6 +311,7 @@ def further_vjps() -> list[tuple]:
     wide = torch.tensor([[1000.0, -1000.0, 999.0], [0.0, 200.0, 199.0], [-500.0, 3.0, 500.0]])
     masked = torch.tensor([[1.0, -torch.inf, 2.0], [-torch.inf, -torch.inf, 0.0], [0.0, 1.0, 5.0]])
     weight = torch.tensor([1.0, 0.0, -1.0])
+    four = torch.cat([three, three[:, :1]], 1)
     found: list[tuple] = [
         ("x (3,), a negative gradient ()", "logsumexp", three[0, 1], three[1]),
         ("a of one row, b of one column", "matmul", three[:1, :1], three[:1], three[:, :1]),
@@ -344,8 +345,9 @@ def further_vjps() -> list[tuple]:
          1 + weight, bias),
         ("nearly flat rows in float64", "layer_norm", three[:2].double(), 0.001 * rows.double(),
          1 + weight.double(), bias.double()),
-        ("rows of equal numbers", "layer_norm", three, torch.tensor([[3.0, 0.0, -2.0]] * 3).t(),
-         1 + weight, bias),
+        # Four columns: by a product with 1/3, three equal numbers have no mean of their own.
+        ("rows of equal numbers", "layer_norm", four, torch.tensor([[3.0, 0.0, -2.0]] * 4).t(),
+         1 + torch.cat([weight, weight[:1]]), torch.cat([bias, bias[:1]])),
         ("as many rows as columns", "layer_norm", three, three.t(), weight, bias),
         ("one column", "layer_norm", three[:, :1], three[:, 1:2], bias[:1], bias[:1]),
     ]  # fmt: skip

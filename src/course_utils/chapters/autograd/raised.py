@@ -6,6 +6,8 @@ import re
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from course_utils.learner.tracebacks import what_was_raised
+
 OTHER_DTYPE = "a tensor on the way has another dtype (the default?): give it the arguments' dtype"
 ALL_SUMMED = (
     "too much was summed up: sum() over an empty list of dimensions is the sum over all, too"
@@ -38,5 +40,5 @@ def said_in_words(because: str = "") -> Generator[None]:
     except Exception as error:
         meanings = [means for part, means in MEANINGS.items() if re.search(part, str(error))]
         words = "; ".join(filter(None, (because, *meanings)))
-        told = f"raised {type(error).__name__}: {error}"
+        told = what_was_raised(error)
         raise AssertionError(f"{told} ({words})" if words else told) from error

@@ -14,7 +14,7 @@ from course_utils.learner.calls import python_calls
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.devices import device
 from course_utils.learner.operators import count_operators
-from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.tracebacks import ends_in_notebook, what_was_raised
 from course_utils.learner.values import agrees, check_value
 
 
@@ -79,7 +79,7 @@ def _words_of_one_asked(function, weights, x, y):
         try:
             answer = function(given, x, y)
         except Exception as error:
-            return f"{where} it raised {type(error).__name__}: {error}"
+            return f"{where} it {what_was_raised(error)}"
         if any(w.requires_grad != (key == name) for key, w in given.items()):
             return f"{where} requires_grad of a weight is not as it was: leaves of your own"
         if set(answer) != set(weights) or any(t.requires_grad for t in answer.values()):

@@ -12,6 +12,7 @@ from torch.utils._pytree import tree_leaves
 
 from course_utils.learner.operators import OperatorMode
 from course_utils.learner.other_states import check_states
+from course_utils.learner.tracebacks import what_was_raised
 from course_utils.learner.values import agrees
 
 WRITES = "backward writes into the gradient that arrives, which others use too: make a new tensor"
@@ -84,7 +85,7 @@ def grad_again(y, wanted, g):
         twice = torch.autograd.grad(y, wanted, 2 * g, allow_unused=True)
         return once, [None if x is None else x / 2 for x in twice]
     except Exception as error:
-        raise AssertionError(f"{AGAIN} (it raised {type(error).__name__}: {error})") from None
+        raise AssertionError(f"{AGAIN} (it {what_was_raised(error)})") from None
 
 
 def same_gradients(first, second):

@@ -15,6 +15,7 @@ from course_utils.chapters.modules.surroundings import untouched
 from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close, check_equal
+from course_utils.learner.tracebacks import what_was_raised
 
 
 def _fill(shape: tuple, x: torch.Tensor) -> torch.Tensor:
@@ -128,7 +129,7 @@ def _told_of_bias(layer: nn.Linear) -> Generator[None]:
     except (AttributeError, TypeError, RuntimeError) as error:
         if layer.bias is not None:
             raise
-        told = f"raised {type(error).__name__}: {error}"
+        told = what_was_raised(error)
         raise AssertionError(f"{told} (this layer has no bias: layer.bias is None)") from None
 
 

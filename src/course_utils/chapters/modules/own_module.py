@@ -8,6 +8,7 @@ import torch
 import torch.nn as nn
 
 from course_utils.chapters.modules.surroundings import untouched
+from course_utils.learner.tracebacks import what_was_raised
 
 
 def _tree(mini_module: Callable, parameter: type) -> tuple:
@@ -141,7 +142,7 @@ def _assign(module, change: str, value: object) -> None:
     try:
         module.x = value
     except (TypeError, ValueError, KeyError, RuntimeError) as error:
-        told = f"module.x = ({change}) raised {type(error).__name__}: {error}"
+        told = f"module.x = ({change}) {what_was_raised(error)}"
         raise AssertionError(f"{told}: a name takes any value, whatever it held") from None
 
 

@@ -11,6 +11,7 @@ import torch.nn as nn
 from course_utils.chapters.modules.surroundings import untouched
 from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
+from course_utils.learner.tracebacks import what_was_raised
 
 
 class Projection(nn.Linear):
@@ -102,7 +103,7 @@ def run_init(init_by_type: Callable, dtype: torch.dtype = torch.float32) -> dict
     except AssertionError:
         raise
     except Exception as error:
-        told = f"init_by_type raised {type(error).__name__}: {error}"
+        told = f"init_by_type {what_was_raised(error)}"
         raise AssertionError(f"{told} (a layer may have no bias, a batch norm no weight)") from None
     frozen = [name for name, p in zoo.named_parameters() if not p.requires_grad]
     same = objects == {name: id(p) for name, p in zoo.named_parameters()}

@@ -7,6 +7,8 @@ from typing import Any
 import torch
 import torch.nn as nn
 
+from course_utils.learner.tracebacks import what_was_raised
+
 
 def check_rates(schedules, arguments, right, slips=()):
     """A list of plain numbers, near the right ones; known slips have words."""
@@ -21,7 +23,7 @@ def check_rates(schedules, arguments, right, slips=()):
         raise AssertionError(f"{what} raised ZeroDivisionError: {words}") from None
     except (ValueError, IndexError) as error:
         words = "0 ≤ warmup ≤ total: either part may be empty, and the run as well"
-        raise AssertionError(f"{what} raised {type(error).__name__}: {error}; {words}") from None
+        raise AssertionError(f"{what} {what_was_raised(error)}; {words}") from None
     assert found is not None, f"{what} is None: is there an answer yet?"
     assert isinstance(found, (list, tuple)), f"{what} is {found!r}, expected a list of rates"
     assert all(isinstance(rate, (int, float)) for rate in found), f"{what} holds no plain numbers"

@@ -86,6 +86,9 @@ def square_matrices(*kinds: torch.dtype) -> dict[str, Callable[[], Tensor]]:
         "three times 200 in torch.uint8": lambda: line.new_full((3, 3), 200).byte(),
         "a matrix of whole numbers that float64 would round": lambda: squares[:3, :3] + 2**60,
         "a matrix of complex numbers": lambda: squares[:3, :3] * (2 + 3j),
+        "the real part of a complex matrix (every second number of its storage)": lambda: (
+            (squares[:3, :3] * (2 + 3j)).real
+        ),
         "nan beside the diagonals": lambda: torch.where(cross, 1.5, torch.nan),
         "inf beside the diagonals": lambda: torch.where(cross, 1.5, torch.inf),
         "a single number, expanded": lambda: squares[2, 1].expand(4, 4),
