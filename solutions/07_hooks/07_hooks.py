@@ -1279,8 +1279,8 @@ print("alpha is w / (H W):", torch.allclose(alpha * 6 * 11, shape_net.fc.weight[
 # - Return the map, of shape (h, w), without a graph, divided by its largest value. If nothing in
 #   the image speaks for the class, the map is all zeros. It must not become NaN.
 # - Use the score itself, not its softmax.
-# - You are asked for a map only with autograd on, where the maps need a gradient, whether the image
-#   does or not, and nothing later writes to them.
+# - You are asked for a map only with autograd on, of a model with parameters, where the maps need a
+#   gradient, whether the image does or not, and nothing later writes to them.
 #
 # Leave things as they were, even if the model raises:
 #
@@ -2055,7 +2055,8 @@ with branches.square.register_forward_hook(lambda m, args, out: kept["square"]):
 # name to the output of run B.
 #
 # - `donor` and `model` may be one and the same. The donor is run once on `a`, and `model` once for
-#   each name on `b`, each time with that *one* module patched.
+#   each name on `b`, each time with that *one* module patched. Each module runs in the mode
+#   that it is in.
 # - Each named module is called once in a run; inputs may be passed by keyword.
 # - What a module returns is a tensor, or a tuple that holds tensors and tuples, as an LSTM's (no named
 #   ones). It is the value at the moment when the module returned it, whatever happens to it later,

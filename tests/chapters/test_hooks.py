@@ -31,6 +31,10 @@ def test_frozen_rows_may_be_negative():
     right, slips = known.frozen_rows(torch.ones(4, 2), [0, -1])
     assert right[:, 0].tolist() == [0, 1, 1, 0]
     assert all(differ(slips, right).values())
+    right, slips = known.frozen_rows(torch.ones(4, 2), [1, -3])
+    (twice,) = (slip for words, slip in slips.items() if "twice" in words)
+    assert right[:, 0].tolist() == [1, 0, 1, 1]
+    assert twice[:, 0].tolist() == [1, -1, 1, 1]
 
 
 def test_norms_that_slip():

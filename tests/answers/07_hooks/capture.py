@@ -16,6 +16,7 @@
 # - "the exception goes on its way"
 # - "is a `KeyError` on entering"
 # - "again no hook of yours is left"
+# - "The model computes what it always did"
 #
 # Admits:
 #
@@ -837,3 +838,24 @@ def capture(model, names):
             yield seen
 
     return capturing()
+
+
+# %% wrong="eval inside the block" breaks="The model computes what it always did" says=["inside the block .training is [False, False, False]; modes stay"]
+@contextlib.contextmanager
+def capture(model, names):
+    modules = dict(model.named_modules())
+    seen = {name: [] for name in names}
+    modes = [(module, module.training) for module in model.modules()]
+
+    def keep(outputs):
+        return lambda module, args, output: outputs.append(output.detach().clone())
+
+    with contextlib.ExitStack() as hooks:
+        for name in names:
+            hooks.enter_context(modules[name].register_forward_hook(keep(seen[name])))
+        try:
+            model.eval()
+            yield seen
+        finally:
+            for module, training in modes:
+                module.training = training

@@ -684,3 +684,25 @@ the_frozen_row_moves = {
     "Adam, after a step": True,
     "AdamW": True,
 }
+
+
+# %% wrong="a row that is named twice is subtracted twice" says=["a row that is named twice is taken off twice"]
+def freeze_rows(embedding, rows):
+    def hook(grad):
+        rest = grad.clone()
+        for row in rows:
+            rest[row] -= grad[row]
+        return rest
+
+    return embedding.weight.register_hook(hook)
+
+
+the_frozen_row_moves = {
+    "SGD": False,
+    "SGD, weight_decay=0.1": True,
+    "SGD, momentum=0.9": False,
+    "SGD, momentum=0.9, after a step": True,
+    "Adam": False,
+    "Adam, after a step": True,
+    "AdamW": True,
+}

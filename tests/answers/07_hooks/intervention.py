@@ -17,6 +17,7 @@
 # - "autograd's own mode are untouched"
 # - "All is left as it was"
 # - "for each name in `names`"
+# - "Each module runs in the mode that it is in"
 #
 # Admits:
 #
@@ -26,6 +27,8 @@
 # - "in place": a layer that an activation in place follows
 # - "even if a run raises": of the wrong shape, so that its run raises
 # - "a dict from each name": "no names"
+# - "`model(b)`": batches of two sizes
+# - "Each module runs in the mode that it is in": models that count their calls
 
 # %% wrong="the hook looks and returns nothing" breaks="in which the module of that name returns what the donor's module" says=["the answer for 'blocks.0': this is run B as it is: does the hook return the activation of run A, and are run A's hooks gone by then?", "it is not 'blocks.5': with its activation from run A the answer to B is still negative"]
 def intervention(donor, model, names, a, b):
@@ -833,7 +836,7 @@ def intervention(
 deciding_block = "blocks.2"
 
 
-# %% wrong="the model gets the donor's mode" breaks="modes, `.grad`" says=["the model is in eval, and a mode was changed"]
+# %% wrong="the model gets the donor's mode" breaks="modes, `.grad`" says=["the model is in eval and its part trains, and a mode was changed"]
 def clone_of(value):
     return value.clone() if isinstance(value, torch.Tensor) else tuple(clone_of(v) for v in value)
 
@@ -1188,6 +1191,59 @@ def intervention(donor, model, names, a, b):
                 )
             ):
                 answers[n] = model(b)
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="runs in eval mode" breaks="Each module runs in the mode that it is in" says=["and a run was in other modes"]
+def intervention(donor, model, names, a, b):
+    kept, answers = {}, {}
+    modes = [(m, m.training) for one in (donor, model) for m in one.modules()]
+    try:
+        for module, _ in modes:
+            module.training = False
+        with torch.no_grad(), contextlib.ExitStack() as hooks:
+            for name in names:
+                hook = lambda m, args, out, name=name: kept.update({name: copy.deepcopy(out)})
+                hooks.enter_context(donor.get_submodule(name).register_forward_hook(hook))
+            donor(a)
+        for name in names:
+            module, patch = model.get_submodule(name), kept[name]
+            with torch.no_grad(), module.register_forward_hook(lambda *_, patch=patch: patch):
+                answers[name] = model(b)
+    finally:
+        for module, training in reversed(modes):
+            module.training = training
+    return answers
+
+
+deciding_block = "blocks.2"
+
+
+# %% wrong="the patch is given the shape of the model's own output" says=["batches of two sizes: run A has a batch of 1", "expected (1, 3): the patch is what run A returned"]
+def intervention(donor, model, names, a, b):
+    kept, answers = {}, {}
+
+    def fit(patch, output):
+        if isinstance(patch, tuple):
+            return tuple(map(fit, patch, output))
+        try:
+            return patch.expand_as(output).clone()
+        except RuntimeError:
+            return patch
+
+    with torch.no_grad(), contextlib.ExitStack() as hooks:
+        for name in names:
+            hook = lambda m, args, out, name=name: kept.update({name: copy.deepcopy(out)})
+            hooks.enter_context(donor.get_submodule(name).register_forward_hook(hook))
+        donor(a)
+    for name in names:
+        module = model.get_submodule(name)
+        hook = lambda m, args, out, name=name: fit(kept[name], out)
+        with torch.no_grad(), module.register_forward_hook(hook):
+            answers[name] = model(b)
     return answers
 
 

@@ -688,3 +688,20 @@ def step_in_backward(parameters, lr, momentum):
         p.grad = None
 
     return [p.register_post_accumulate_grad_hook(hook) for p in trained]
+
+
+# %% wrong="one dict for all calls, emptied by each" breaks="starts with velocities of its own" says=["with one backward between them", "each call has its own velocities, lr and momentum, and leaves those of others alone"]
+VELOCITIES = {}
+
+
+def step_in_backward(parameters, lr, momentum):
+    VELOCITIES.clear()
+
+    @torch.no_grad()
+    def hook(parameter):
+        old = VELOCITIES.get(parameter, torch.zeros_like(parameter))
+        VELOCITIES[parameter] = momentum * old + parameter.grad
+        parameter.sub_(lr * VELOCITIES[parameter])
+        parameter.grad = None
+
+    return [p.register_post_accumulate_grad_hook(hook) for p in parameters if p.requires_grad]

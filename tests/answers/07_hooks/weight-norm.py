@@ -1391,3 +1391,57 @@ class WeightNorm(nn.Module):
     @torch.no_grad()
     def right_inverse(self, weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return case(weight), weight.clone()
+
+
+# %% wrong="computes anew only when a parameter has changed" breaks="Before each call the hook sets `layer.weight`" says=["a call under no_grad, then one with a backward", "has the graph of that call"]
+def row_norm(weight):
+    return torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
+
+
+def weight_norm(layer):
+    weight = layer.weight.detach()
+    del layer.weight
+    layer.weight_g, layer.weight_v = nn.Parameter(row_norm(weight)), nn.Parameter(weight)
+
+    def hook(module, args):
+        g, v = module.weight_g, module.weight_v
+        versions = (id(g), g._version, id(v), v._version)
+        if not hasattr(module, "weight") or module.versions != versions:
+            module.weight, module.versions = g * v / row_norm(v), versions
+
+    layer.register_forward_pre_hook(hook)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g * v / row_norm(v)
+
+    def right_inverse(self, weight):
+        return row_norm(weight), weight
+
+
+# %% wrong="a negative length is taken for 0" says=["the output after a step: a length that the step made negative is used as it is", "training may make a length negative"]
+def row_norm(weight):
+    return torch.linalg.vector_norm(weight, dim=tuple(range(1, weight.dim())), keepdim=True)
+
+
+def weight_norm(layer):
+    weight = layer.weight.detach()
+    del layer.weight
+    layer.weight_g, layer.weight_v = nn.Parameter(row_norm(weight)), nn.Parameter(weight)
+
+    def hook(module, args):
+        g, v = module.weight_g, module.weight_v
+        module.weight = g.clamp(min=0) * v / row_norm(v)
+
+    layer.register_forward_pre_hook(hook)
+    return layer
+
+
+class WeightNorm(nn.Module):
+    def forward(self, g, v):
+        return g.clamp(min=0) * v / row_norm(v)
+
+    def right_inverse(self, weight):
+        return row_norm(weight), weight

@@ -15,6 +15,7 @@ from course_utils.chapters.hooks.counting import hooks_on
 from course_utils.chapters.hooks.weight_norm import layer_of
 from course_utils.learner.awkward import default_dtype
 from course_utils.learner.other_states import check_states
+from course_utils.learner.tracebacks import what_was_raised
 
 # Saved tensors
 
@@ -141,14 +142,15 @@ def _new_length(weight_norm: Callable, kind: type) -> None:
         layer.weight_g = nn.Parameter(torch.full_like(weight[:, :1], length))
         found, right = layer(torch.ones_like(weight)).item(), 1.4 * length
         words = f"weight_g is replaced by a new parameter of {length:g}, and the layer called"
-        assert abs(found - right) < 1e-4, f"{words}: it gives {found}, expected {right:g}"
+        kept = "; training may make a length negative: it is used as it is" * (length < 0)
+        assert abs(found - right) < 1e-4, f"{words}: it gives {found}, expected {right:g}{kept}"
         for outputs, shape in ((1, (1, 2)), (2, (2, 1, 2, 1))):
             v = weight.repeat(outputs, 1).view(shape)
             g = torch.full_like(v.flatten(1)[:, :1], length).view(outputs, *[1] * (v.dim() - 1))
             again = module.forward(g, v).sum().item()
             words = f"forward(g, v) of a new WeightNorm, with g = {length:g}, v = {v.tolist()}"
             told = f"its sum is {again}, expected {outputs * right:g}"
-            assert abs(again - outputs * right) < 1e-4, f"{words}: {told}"
+            assert abs(again - outputs * right) < 1e-4, f"{words}: {told}{kept}"
 
 
 def _without_graph(weight_norm: Callable, kind: type) -> None:
@@ -166,6 +168,26 @@ def _without_graph(weight_norm: Callable, kind: type) -> None:
             g.div_(2)
             again = layer(torch.ones_like(weight)).item()
         assert abs(again - 7) < 1e-4, f"{words}; then halved and called again: {again}, not 3 + 4"
+
+
+def _backward_again(weight_norm: Callable, kind: type) -> None:
+    weight = torch.tensor([[3.0, 4.0]], device=course_utils.device)
+    for name, layer in _normed(weight_norm, kind, weight).items():
+        length = "weight_g" if name == "weight_norm" else "parametrizations.weight.original0"
+        x, g = torch.ones_like(weight), layer.get_parameter(length)
+        with torch.no_grad():
+            layer(x)
+        for calls, how in ((1, "one with a backward"), (2, "two with a backward each, no step")):
+            words = f"{name}: a call under no_grad, then {how}:"
+            told = "the weight is computed before each call, and has the graph of that call"
+            try:
+                layer(x).sum().backward()
+            except RuntimeError as error:
+                raise AssertionError(f"{words} it {what_was_raised(error)}; {told}") from error
+            found = None if g.grad is None else g.grad.item()
+            near = found is not None and abs(found - 1.4 * calls) < 1e-4
+            right = f"the gradient of {length} is {found}, expected {1.4 * calls:g}"
+            assert near, f"{words} {right}; {told}"
 
 
 def _called_again(weight_norm: Callable, kind: type) -> None:
@@ -219,7 +241,8 @@ def _alone_then_inside(hooks: Callable) -> None:
         nn.ModuleDict({"net": model}).load_state_dict({"net.fc.weight": weight})
     except RuntimeError as error:
         words = "loaded by itself, then as the part net of a larger model"
-        raise AssertionError(f"{words}: {' '.join(str(error).split())}") from error
+        told = f"{' '.join(str(error).split())}; each load hands the hook its own prefix"
+        raise AssertionError(f"{words}: {told}") from error
     right = ["fc.weight -> head.weight", "net.fc.weight -> net.head.weight"]
     assert log == right, f"loaded by itself, then as a part: the list is {log}"
 
@@ -336,6 +359,7 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "every digit of torch.float64": _exact_weights,
         "weight_g replaced": _new_length,
         "weight_g changed, and no_grad": _without_graph,
+        "a backward after no_grad, and one more": _backward_again,
         "calls in other modes, and again": _called_again,
     },
     "loading": {

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 import course_utils
 from course_utils.chapters.hooks.counting import bystander, hooks_on
 from course_utils.chapters.hooks.later_states import load_renamed
-from course_utils.chapters.hooks.states import without_gradients
+from course_utils.chapters.hooks.states import ones, small_network, without_gradients
 from course_utils.chapters.hooks.weight_norm import layer_of
 from course_utils.learner.other_states import check_states
 
@@ -266,48 +266,48 @@ def _beside(hooks: Callable) -> None:
         assert "first.weight" in raised, f"{words}: the hook keeps to names, and not to errors"
 
 
-def _two_groups(step: Callable) -> None:
-    own, right = ([nn.Parameter(torch.ones(2)) for _ in range(2)] for _ in range(2))
-    own[0].register_post_accumulate_grad_hook(bystander)
-    groups = [{"params": [right[0]], "lr": 0.1, "momentum": 0.5}]
-    optimizer = torch.optim.SGD([*groups, {"params": [right[1]], "lr": 0.4, "momentum": 0.0}])
-    step([own[0]], 0.1, 0.5)
-    step([own[1]], 0.4, 0.0)
-    for _ in range(2):
-        (own[0] * own[1]).sum().backward()
-        optimizer.zero_grad()
-        (right[0] * right[1]).sum().backward()
-        optimizer.step()
-    found, truth = ([one.tolist() for one in some] for some in (own, right))
-    words = "two calls, for a parameter each, of lr 0.1 and 0.4, momentum 0.5 and 0: after two"
-    told = f"{words} backwards the parameters are {found}, expected {truth}: each call has its own"
-    assert all(map(torch.allclose, own, right)), told
-    kept = bystander in (own[0]._post_accumulate_grad_hooks or {}).values()
-    assert kept, "a hook that the parameter had before is gone: leave other people's hooks alone"
-
-
 class _Counts(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.inner, self.calls = nn.Identity(), 0
+        self.modes: set[tuple[bool, bool]] = set()
 
     def forward(self, x: Tensor) -> Tensor:
         self.calls += 1
+        self.modes.add((self.training, self.inner.training))
         return 2 * self.inner(x)
 
 
 def _counted(intervention: Callable) -> None:
     donor, model, x = _Counts(), _Counts().eval(), torch.ones(1, device=course_utils.device)
+    donor.inner.eval()
+    model.inner.train()
     intervention(donor, model, ["inner", ""], x, x)
     calls, words = (donor.calls, model.calls), "for two names the donor and the model count"
     hint = "once, and once for each name; a copy of a model is not the model"
     assert calls == (1, 2), f"{words} {calls} calls, expected (1, 2): {hint}"
-    same = donor.training and not model.training
-    assert same, "the donor trains, the model is in eval, and a mode was changed"
+    words = "the donor trains and its part is in eval, the model is in eval and its part trains"
+    states = [(one.training, one.inner.training) for one in (donor, model)]
+    assert states == [(True, False), (False, True)], f"{words}, and a mode was changed"
+    told = "and a run was in other modes: each runs in the mode that it is in"
+    assert [donor.modes, model.modes] == [{state} for state in states], f"{words}, {told}"
     intervention(donor, donor, ["inner", ""], x, x)
     calls = donor.calls - 1
     words = "a donor that is the model counts, for two names,"
     assert calls == 3, f"{words} {calls} calls, expected 1 + 2: {hint}"
+
+
+def _rows_of_run_a(intervention: Callable) -> None:
+    model = small_network()
+    for rows, others in ((1, 3), (3, 1)):
+        a, b = ones(rows, 2), 2 * ones(others, 2)
+        words = f"run A has a batch of {rows}, run B of {others}: the answer for"
+        for name, found in intervention(model, model, ["0", ""], a, b).items():
+            shape, right = tuple(found.shape), model(a)
+            told = "the patch is what run A returned, and keeps its shape"
+            same = shape == right.shape
+            assert same, f"{words} {name!r} has shape {shape}, expected {(rows, 3)}: {told}"
+            assert torch.allclose(found, right), f"{words} {name!r} is not that of run A; {told}"
 
 
 class _Picks(nn.Module):
@@ -327,21 +327,6 @@ def _integer(intervention: Callable) -> None:
     except (IndexError, TypeError) as error:
         raise AssertionError(f"{words}: {error}; the patch keeps its dtype") from error
     assert found == 10, f"{words}: the answer is {found}, expected 10"
-
-
-def _limits_of_steps(step: Callable) -> None:
-    for start, lr, momentum in (([1.0], 0.5, 1.0), ([1.0], 0.0, 0.5), ([], 1.0, 0.5)):
-        own, right = (nn.Parameter(torch.tensor(start)) for _ in range(2))
-        step([own], lr, momentum)
-        optimizer = torch.optim.SGD([right], lr=lr, momentum=momentum)
-        for _ in range(3):
-            own.sum().backward()
-            optimizer.zero_grad()
-            right.sum().backward()
-            optimizer.step()
-        words = f"a parameter {start}, lr {lr:g}, momentum {momentum:g}, three backwards: it is"
-        close = torch.allclose(own, right)
-        assert close, f"{words} {own.tolist()}, expected {right.tolist()}: as they are given"
 
 
 STATES: dict[str, dict[str, Callable[..., Any]]] = {
@@ -370,12 +355,9 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "FC beside fc": _other_case,
         "errors of the modules beside it": _beside,
     },
-    "steps": {
-        "two calls at once": _two_groups,
-        "momentum 1, lr 0, and no number": _limits_of_steps,
-    },
     "intervention": {
         "models that count their calls": _counted,
         "a module that returns an integer": _integer,
+        "batches of two sizes": _rows_of_run_a,
     },
 }

@@ -41,7 +41,14 @@ def frozen_rows(gradient: Tensor, rows: list[int]) -> tuple[Tensor, dict[str, Te
     negative = {
         "a negative index counts from the end: -1 is the last row": gradient.masked_fill(counted, 0)
     }
-    return gradient.masked_fill(frozen, 0), (negative if min(rows, default=0) < 0 else {}) | {
+    places = torch.tensor([row % len(gradient) for row in rows], dtype=torch.long)
+    named = places.bincount(minlength=len(gradient)).to(gradient)[:, None]
+    twice = {
+        "a row that is named twice is taken off twice: it is zero all the same": gradient
+        * (1 - named)
+    }
+    known = (negative if min(rows, default=0) < 0 else {}) | (twice if (named > 1).any() else {})
+    return gradient.masked_fill(frozen, 0), known | {
         "these rows alone get a gradient: it is they that should stay": gradient.masked_fill(
             ~frozen, 0
         ),
@@ -95,11 +102,12 @@ def heat_maps(
     cam = parts.sum(dim=1)[0]
     right = _scaled(cam.relu())
     (gradient,) = torch.autograd.grad(output[0, target], maps, retain_graph=True)
+    small = ", which is small here, and not zero" * bool(0 < cam.amax() < 1e-4)
     slips = {
         "without the relu: what speaks against the class has to become 0": cam / cam.amax(),
         "without the relu: what speaks against the class has to become 0. (divided by the largest "
         "absolute value)": cam / cam.abs().amax(),
-        "the map is not divided by its largest value": cam.relu(),
+        f"the map is not divided by its largest value{small}": cam.relu(),
         "this is the gradient of the softmax's probability: use the score itself, before any "
         "softmax": _scaled(weighted(output.softmax(dim=1)[0, target]).sum(dim=1)[0].relu()),
         "this is the gradient of the log-softmax: use the score itself": _scaled(
@@ -275,6 +283,7 @@ def lengths(weight: Tensor) -> dict[str, Tensor]:
         "this is the largest absolute value, not the length": flat.abs().amax(1).view(shape),
         "this is the sum of the absolute values, not the length": flat.abs().sum(1).view(shape),
         "this is the norm of the whole weight: each output has its own": weight.norm(),
+        "each output has the norm of the whole weight: it has its own": weight.norm().expand(shape),
         "the norm is taken over the outputs: it belongs over all the other dimensions": weight.norm(
             dim=0, keepdim=True
         ),
@@ -306,6 +315,7 @@ def check_log(found: Any, expected: list[str]) -> None:
             more.append(line)
     if missing or more:
         words = [f"{len(missing)} lines are missing, such as {missing[0]!r}"] if missing else []
+        words += ["at each load, each renamed key adds one"] if missing and not more else []
         words += [f"{len(more)} are not expected, such as {more[0]!r}"] if more else []
         raise AssertionError(f"the log: {'; '.join(words)}")
 

@@ -154,6 +154,17 @@ def _flows(capture: Callable) -> None:
     assert grads[0] is not None, f"{words}: a hook should return nothing"
 
 
+def _modes_inside(capture: Callable) -> None:
+    network, right = small_network(), [True, True, False]
+    network[1].eval()
+    with capture(network, ["0", "1"]):
+        inside = [one.training for one in network.modules()]
+    after = [one.training for one in network.modules()]
+    words = "the model and its layer '0' train, '1' is in eval:"
+    assert inside == right, f"{words} inside the block .training is {inside}; modes stay"
+    assert after == right, f"{words} after the block .training is {after}; modes stay"
+
+
 def _special_outputs(capture: Callable) -> None:
     network, numbers = nn.Sequential(nn.Identity()), [torch.nan, torch.inf, -torch.inf, -0.0]
     with capture(network, ["0"]) as seen:
@@ -346,6 +357,7 @@ STATES: dict[str, dict[str, Callable[..., Any]]] = {
         "two captures, one after the other": _two_captures,
         "a capture inside a capture": _one_in_another,
         "gradients through all that is captured": _flows,
+        "modes inside the block": _modes_inside,
         "outputs of NaN and infinity": _special_outputs,
     },
     "reversal": {

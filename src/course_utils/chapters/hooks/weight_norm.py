@@ -106,5 +106,11 @@ def check_weight_norm(trial: Callable, weight: Tensor, x: Tensor, by_hook: bool)
         assert not lost, f"the gradient of {name} is 0: what follows from it was detached"
         check_value(grads[name], slope, f"the gradient of {name}", fixed, rtol=1e-3, atol=1e-3)
     moved = found + right.bias.detach().view(-1, *[1] * (x.dim() - 2))
-    stuck = {"the weight is computed once, and not again before each call": moved}
+    stuck = {"the weight is computed once, and not again before each call": (moved,)}
+    length, below = right.get_parameter("parametrizations.weight.original0"), []
+    with torch.no_grad():
+        for kept in (length.abs(), length.clamp(min=0)):
+            length.copy_(kept)
+            below.append(right(x))
+    stuck["a length that the step made negative is used as it is"] = tuple(below)
     check_value(stepped, later, "the output after a step", stuck, rtol=1e-3, atol=1e-3)
