@@ -186,6 +186,8 @@ def check_case(n):
     except KeyError:
         raise AssertionError(f"{what} looks in a list of answers: compute it, for any n") from None
     equal = "each class has the same probability: nothing is drawn"
+    array = type(found).__name__ == "ndarray"
+    assert not array, f"{what} is a NumPy array, not a plain number or tensor: .item() gives one"
     check_number(found, math.log(n), what, ignorance_slips(n), tensor=False, otherwise=equal)
 
 
@@ -476,7 +478,9 @@ def check_case(groups, fill=0.0, wrong=0, more=0):
         nan = fill != 0 and loss.isnan().any()
         words = "; the padding got in: nan times 0 is nan" if nan else ""
         what, exact = f'the loss, per="{per}"{words}', 1e-9 if per == "token" else 1e-6
-        check_number(loss, right, what, slips, dtype=right.dtype, exact=exact)
+        most = max(float(z.abs().max()) for group in groups for z, _ in group if len(z))
+        guess = "a probability was clamped, or is 0: stay with scores" if most > 100 else ""
+        check_number(loss, right, what, slips, dtype=right.dtype, exact=exact, guess=guess)
         for number, (mine, truth) in enumerate(zip(found, gradients, strict=True)):
             what = f'per="{per}": the gradient in batch {number}, 0 in the padding,'
             words = "is nan somewhere: a price masked afterwards leaves nan times 0 behind"
@@ -512,7 +516,9 @@ with every_case() as case:
     with case("per left out"):
         (_, _, _, slips), _ = sequence_truths([[long, short]])
         slips = {"that is the mean per sequence, and 'token' is the default": 4.0, **slips}
-        check_number(sequence_loss([padded_batch([long, short])]), 3.0, "the loss", slips)
+        batches = [padded_batch([long, short])]
+        check_number(sequence_loss(batches), 3.0, "the loss", slips)
+        assert len(batches) == 1, "the list of batches was changed: leave it as it is"
 for per in ("token", "sequence"):
     batches, what = [padded_batch([long, short])], f'sequence_loss(batches, "{per}")'
     check_states(sequence_loss, batches, per, what=what)
@@ -685,8 +691,8 @@ print("soft targets:  divided by", round((weighted / by_share).item(), 4))
 #
 # - `logits` has shape (batch, classes), with at least one row, in float32 or float64. Scores may be
 #   as large as ±1000.
-# - `target` is either int64 of shape (batch,), class numbers, or floating-point of the shape of
-#   `logits`, probabilities.
+# - `target` is either int64 of shape (batch,), class numbers, or of the shape and dtype of `logits`,
+#   probabilities.
 # - `weight`: one number for each class, or `None`. `label_smoothing`: from 0 to 1.
 # - `ignore_index`: rows with this class number don't count. It may be a number that isn't a class,
 #   like -100, or a class. If all rows are ignored the result is `nan`, and its gradient doesn't
@@ -1062,7 +1068,8 @@ print("odds:  ", round((best / (1 - best)).item(), 2), "= 9 ·", q / (1 - q))
 # Return the mean over *all elements*, for float64 in float64.
 #
 # - `logits` has any shape, and entries as large as ±1000; value and gradient have to be finite.
-# - `target` has the same shape and is float, 0 or 1. `gamma` is 0 or at least 1.
+# - `target` has the shape and dtype of `logits`, and is 0 or 1. `gamma` is 0 or at least 1.
+# - `pos_weight` is between 0.01 and 100, here and below.
 #
 # **Then the way back.** `recalibrate(logits, pos_weight)`: the logits are those of a model that was
 # trained with this `pos_weight`. Return the probabilities that it would give without the weight, in
@@ -1374,7 +1381,7 @@ show(
 #   row a distribution.
 # - A probability may be 0, its logarithm `-inf`. What is impossible by the first distribution costs
 #   nothing, whatever the second says. What is possible by the first and impossible by the second
-#   costs `inf`. (No other probability is so small that `exp` makes it 0.)
+#   costs `inf`. (No other probability is below 1e-30.)
 #
 # Every library function is allowed; leave the arguments as they are.
 #
@@ -2266,7 +2273,8 @@ print("p =", p.item(), " gradient:", torch.autograd.grad((1 - p**0.5) / 0.5, log
 #   float64 logits.
 #
 # **`CustomLoss(weight, q)`** is the same as a module: `CustomLoss(weight, q)(logits, target)`. The
-# weight, if there is one, moves with `.to(...)`; nothing in the module is trained.
+# weight, if there is one, moves with `.to(...)`; nothing in the module is trained, not even a weight
+# that came as an `nn.Parameter`.
 #
 # Both pass `gradcheck`. Leave the arguments as they are. Example: logits [[log 3, 0]], target [1],
 # q = 0.5: p is 0.25, and the price is 1.
@@ -2289,7 +2297,7 @@ def tensors_left(module: nn.Module) -> list[str]:
 import copy
 
 from course_utils.chapters.losses import after_an_earlier_batch, check_generalised
-from course_utils.chapters.losses import left_on_the_cpu, made_loss
+from course_utils.chapters.losses import left_on_the_cpu, made_loss, trained_as_given
 
 
 @runs_with_the_answer
@@ -2300,7 +2308,7 @@ def try_custom_loss(logits: torch.Tensor, target: torch.Tensor, *options) -> dic
     kept = after_an_earlier_batch(module, fresh, logits, target, *options)
     CustomLoss(None, 0.9)  # another, which must not matter
     calls = {"function": lambda z, y: custom_loss(z, y, *options), "module": module}
-    found = {}
+    found = {"as": trained_as_given(CustomLoss, device, *options)}
     for name, call in calls.items():
         leaf = logits.detach().clone().requires_grad_()
         found[name] = list(value_and_gradient(call(leaf * 1, target), [leaf], f"the {name}"))

@@ -1,5 +1,6 @@
 """The right values and slips that the chapter on losses compares with."""
 
+import functools
 import math
 
 import pytest
@@ -15,16 +16,18 @@ from course_utils.chapters.losses import (
     every_case,
     info_nce_truth,
     kl_truths,
+    left_on_the_cpu,
     names_of_calls,
     padded_batch,
     penalty_truth,
     pinball_truth,
     priced,
     sequence_truths,
+    trained_as_given,
     value_and_gradient,
 )
 from course_utils.chapters.losses.embeddings import triplet_truth
-from course_utils.chapters.losses.penalties import generalised_truth
+from course_utils.chapters.losses.own_loss import generalised_truth
 from course_utils.chapters.losses.rare_classes import imbalance_truth
 
 
@@ -66,6 +69,67 @@ def test_a_loss_without_a_graph_is_refused():
     for loss, words in ((None, "returned None"), (1.0, "float"), (leaf.sum().detach(), "gradient")):
         with pytest.raises(AssertionError, match=words):
             value_and_gradient(loss, [leaf])
+
+
+class Forgetful(torch.autograd.Function):
+    """A sum whose backward leaves out the gradient that comes in."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.size = x.shape
+        return x.sum()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return torch.ones(ctx.size)
+
+
+def test_a_backward_that_leaves_out_what_comes_in_is_refused():
+    leaf = torch.ones(2, requires_grad=True)
+    with pytest.raises(AssertionError, match="three times what it returned isn't three times"):
+        value_and_gradient(Forgetful.apply(leaf), [leaf])
+
+
+def brought_over(weight, logits):
+    return logits * weight.to(logits)
+
+
+class Loss(nn.Module):
+    """A loss that keeps its weight as ``keep`` has it."""
+
+    def __init__(self, keep, weight):
+        super().__init__()
+        keep(self, weight)
+
+    def forward(self, logits, target):
+        return self.call(logits)
+
+
+@pytest.mark.parametrize(
+    ("keep", "behind"),
+    [
+        (lambda loss, w: setattr(loss, "call", lambda z: z * w.to(z)), True),
+        (lambda loss, w: setattr(loss, "call", functools.partial(torch.mul, w.to("meta"))), False),
+        (lambda loss, w: setattr(loss, "call", lambda z, kept=[w]: z * kept[0].to(z)), True),
+        (lambda loss, w: setattr(loss, "call", functools.partial(brought_over, w)), True),
+        (lambda loss, w: setattr(loss, "call", torch.sum), False),
+    ],
+)
+def test_a_tensor_that_a_move_leaves_behind_is_found(keep, behind):
+    loss = Loss(keep, torch.ones(2))
+    assert left_on_the_cpu(loss, torch.ones(2), torch.zeros(2)) == behind
+
+
+def test_a_weight_that_came_as_a_parameter_is_counted_where_it_is_trained():
+    def assigned(weight, q):
+        loss = nn.Module()
+        loss.weight = weight
+        return loss
+
+    weight = torch.ones(2)
+    assert trained_as_given(assigned, "cpu", weight, 0.5) == 1
+    assert trained_as_given(lambda w, q: nn.CrossEntropyLoss(w), "cpu", weight, 0.5) == 0
+    assert trained_as_given(assigned, "cpu", None, 0.5) == trained_as_given(assigned, "cpu") == 0
 
 
 def test_the_names_of_calls_are_noted():

@@ -5,7 +5,7 @@
 # - "in the gradient by the logits"
 # - "Scores may be as large as ±1000"
 # - "int64 of shape (batch,), class numbers"
-# - "floating-point of the shape of `logits`, probabilities"
+# - "of the shape and dtype of `logits`, probabilities"
 # - "one number for each class"
 # - "`label_smoothing`: from 0 to 1"
 # - "rows with this class number don't count"
@@ -137,7 +137,7 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
     )
 
 
-# %% wrong="only class numbers" breaks="floating-point of the shape of `logits`, probabilities" says=["probabilities:"]
+# %% wrong="only class numbers" breaks="of the shape and dtype of `logits`, probabilities" says=["probabilities:"]
 def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
     C = logits.shape[1]
     w = torch.ones(C, dtype=logits.dtype, device=logits.device) if weight is None else weight
@@ -402,7 +402,7 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
     return -(soft * w * logits.log_softmax(1)).sum() / below
 
 
-# %% wrong="the ignored class gets no share" says=["class numbers and label_smoothing, class 2 ignored"]
+# %% wrong="the ignored class gets no share" says=["class numbers and label_smoothing, class 2 ignored", "that class keeps its share, and the others theirs"]
 def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
     C = logits.shape[1]
     w = torch.ones(C, dtype=logits.dtype, device=logits.device) if weight is None else weight
@@ -784,3 +784,48 @@ def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothin
         soft, below = F.one_hot(target, classes), w[target].sum()
     soft = (1 - label_smoothing) * soft + label_smoothing / classes
     return -(soft * w * log_p).sum() / below
+
+
+# %% wrong="a backward without the gradient that comes in" breaks="in the gradient by the logits" says=["plain: the gradient of three times what it returned", "does a backward leave out grad_output"]
+class SoftCrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, logits, soft, below):
+        log_p = logits.log_softmax(dim=1)
+        ctx.save_for_backward(log_p, soft)
+        ctx.below = below
+        return -(soft * log_p).sum() / below
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        log_p, soft = ctx.saved_tensors
+        return (log_p.exp() * soft.sum(dim=1, keepdim=True) - soft) / ctx.below, None, None
+
+
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    classes = logits.shape[1]
+    weight = logits.new_ones(classes) if weight is None else weight
+    if target.is_floating_point():
+        soft, below = target, len(target)
+    else:
+        kept = target != ignore_index
+        logits, target = logits[kept], target[kept]
+        soft, below = F.one_hot(target, classes).to(logits), weight[target].sum()
+    soft = (1 - label_smoothing) * soft + label_smoothing / classes
+    return SoftCrossEntropy.apply(logits, soft * weight, below)
+
+
+# %% wrong="the weights below the bar add up to at least 1" says=["float64: the loss", "don't clamp what is below the fraction bar"]
+def cross_entropy(logits, target, weight=None, ignore_index=-100, label_smoothing=0.0):
+    classes = logits.shape[1]
+    weight = logits.new_ones(classes) if weight is None else weight
+    log_p = logits.log_softmax(dim=1)
+    if target.is_floating_point():
+        soft, below = target, len(target)
+    else:
+        kept = target != ignore_index
+        if not kept.any():
+            return logits.sum() * torch.nan
+        target, log_p = target[kept], log_p[kept]
+        soft, below = F.one_hot(target, classes).to(log_p), weight[target].sum().clamp(min=1.0)
+    soft = (1 - label_smoothing) * soft + label_smoothing / classes
+    return -(soft * weight * log_p).sum() / below

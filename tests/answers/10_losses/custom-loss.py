@@ -11,6 +11,7 @@
 # - "the same as a module"
 # - "The weight, if there is one, moves with `.to(...)`"
 # - "nothing in the module is trained"
+# - "not even a weight that came as an `nn.Parameter`"
 # - "Both pass `gradcheck`"
 # - "Leave the arguments as they are"
 # - "q: float = 0.7 ) -> torch.Tensor"
@@ -1031,3 +1032,58 @@ class CustomLoss(nn.Module):
 
     def forward(self, logits, target):
         return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="a weight that came as a Parameter is assigned" breaks="not even a weight that came as an `nn.Parameter`" says=["becomes one of the module's, and would be trained"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(dim=1).gather(1, target[:, None]).squeeze(1)
+    price = -torch.expm1(q * log_p) / q
+    w = torch.ones_like(price) if weight is None else weight.to(logits)[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.register_buffer("weight", None)
+        self.weight = weight
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)
+
+
+# %% wrong="a weight in a partial, brought over by each call" breaks="The weight, if there is one, moves with `.to(...)`" says=["a tensor stays behind, in a closure or an object"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(dim=1).gather(1, target[:, None]).squeeze(1)
+    price = -torch.expm1(q * log_p) / q
+    w = torch.ones_like(price) if weight is None else weight.to(logits)[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        from functools import partial
+
+        self.call = partial(custom_loss, weight=weight, q=q)
+
+    def forward(self, logits, target):
+        return self.call(logits, target)
+
+
+# %% wrong="a weight in a closure, brought over by each call" says=["a tensor stays behind, in a closure or an object"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(dim=1).gather(1, target[:, None]).squeeze(1)
+    price = -torch.expm1(q * log_p) / q
+    w = torch.ones_like(price) if weight is None else weight.to(logits)[target]
+    return (w * price).sum() / w.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        self.call = lambda logits, target: custom_loss(logits, target, weight, q)
+
+    def forward(self, logits, target):
+        return self.call(logits, target)

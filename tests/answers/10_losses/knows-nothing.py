@@ -4,6 +4,7 @@
 # - "minus the natural logarithm"
 # - "of the probability that the right class got"
 # - "as a tensor of shape ()"
+# - "Return a number, plain or as a tensor of shape ()"
 # - "`classes` is a whole number from 1 on"
 #
 # Admits:
@@ -131,3 +132,15 @@ def knows_nothing(classes):
 # %% wrong="scores that are drawn" says=["each class has the same probability: nothing is drawn"]
 def knows_nothing(classes):
     return F.cross_entropy(0.5 * torch.randn(2, classes), torch.zeros(2, dtype=torch.long)).item()
+
+
+# %% wrong="an array of no dimensions" breaks="Return a number, plain or as a tensor of shape ()" says=["is a NumPy array, not a plain number or tensor"]
+def knows_nothing(classes):
+    import numpy as np
+
+    return np.asarray(-np.log(1 / classes))
+
+
+# %% wrong="a little added to the probability" says=["1000000 classes", "something was added to the probability, or it was clamped"]
+def knows_nothing(classes):
+    return -math.log(1 / classes + 1e-8)

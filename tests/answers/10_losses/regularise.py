@@ -23,6 +23,7 @@
 #
 # - "A parameter that is used twice": tied
 # - "Modules may be nested": nested
+# - "aren't frozen (`requires_grad` is `True`)": frozen
 # - "where there are no such parameters": vectors only
 # - "0 or more": a step of 0
 
@@ -772,6 +773,23 @@ def regularise(model, l1, l2):
         return torch.zeros(())
     absolute = sum(torch.linalg.norm(w.flatten(1), ord=1) for w in weights)
     return l1 * absolute + l2 * sum(torch.linalg.norm(w.flatten(1)) ** 2 for w in weights)
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="a layer is frozen if one of its parameters is" breaks="aren't frozen (`requires_grad` is `True`)" says=["one parameter of a layer is frozen, not the layer"]
+def regularise(model, l1, l2):
+    total, seen = torch.zeros(()), set()
+    for part in model.modules():
+        own = list(part.parameters(recurse=False))
+        if all(parameter.requires_grad for parameter in own):
+            for w in own:
+                if w.dim() > 1 and id(w) not in seen:
+                    seen.add(id(w))
+                    total = total.to(w.device) + l1 * w.abs().sum() + l2 * w.square().sum()
+    return total
 
 
 def shrink(weight, step):

@@ -572,3 +572,14 @@ def sequence_loss(batches, per="token"):
     _, owners, counts = owners.unique(return_inverse=True, return_counts=True)
     sums = prices.new_zeros(len(counts)).index_add(0, owners, prices)
     return (sums / counts).mean()
+
+
+# %% wrong="a probability of 1e-8 at least" breaks="The price of a position is its cross-entropy" says=["scores down to -900", "a probability was clamped"]
+def sequence_loss(batches, per="token"):
+    prices, means = [], []
+    for logits, targets, lengths in batches:
+        for row, goal, n in zip(logits, targets, lengths.tolist(), strict=True):
+            p = row[:n].softmax(dim=-1).gather(1, goal[:n, None]).squeeze(1)
+            prices.append(-p.clamp(min=1e-8).log())
+            means += [prices[-1].mean()] if n else []
+    return torch.cat(prices).mean() if per == "token" else torch.stack(means).mean()

@@ -26,17 +26,20 @@ from course_utils.chapters.losses.numbers import (
     names_of_calls,
     value_and_gradient,
 )
-from course_utils.chapters.losses.penalties import (
+from course_utils.chapters.losses.own_loss import (
     after_an_earlier_batch,
     check_generalised,
-    check_penalty,
-    check_shrink,
     left_on_the_cpu,
     made_loss,
+    spoilt_digits,
+    trained_as_given,
+)
+from course_utils.chapters.losses.penalties import (
+    check_penalty,
+    check_shrink,
     penalty_model,
     penalty_truth,
     run_penalty,
-    spoilt_digits,
 )
 from course_utils.chapters.losses.rare_classes import (
     check_imbalance,

@@ -14,7 +14,7 @@ from course_utils.learner.checks import check_close
 from course_utils.learner.tracebacks import ends_in_notebook
 
 
-def ignorance_slips(classes: int) -> dict[str, float | tuple[Tensor, ...]]:
+def ignorance_slips(classes: int) -> dict[str, float | tuple[Tensor | float, ...]]:
     """What known slips make of the price of knowing nothing about so many classes."""
     n, price = classes, torch.tensor(math.log(classes), dtype=torch.float64)
     share, short = (-price).exp(), (torch.half, torch.bfloat16)
@@ -36,9 +36,16 @@ def ignorance_slips(classes: int) -> dict[str, float | tuple[Tensor, ...]]:
         "that is the puzzle's price; who knows nothing gives every class the same": (
             math.log(math.e + n - 1) - 1
         ),
+        "something was added to the probability, or it was clamped: it may be small": tuple(
+            -math.log(number)
+            for added in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
+            for number in (1 / n + added, max(1 / n, added))
+            if abs(math.log(number * n)) > 1e-6
+        ),
         "half precision keeps three digits: stay with float32 or float64": (
             *(price.to(dtype) for dtype in short),
             *(-share.to(dtype).log() for dtype in short),
+            torch.tensor(float(n)).half().log(),
         ),
     }
 
@@ -174,5 +181,11 @@ def _cross_entropy_slips(logits: Tensor, target: Tensor, options: dict, right: T
         more = -(logits[~kept].log_softmax(dim=1) * share).sum()
         words = "ignore_index leaves rows out, whole ones; a class's weight stays as it is"
         slips[words] = right + (more - missing) * smooth / classes / below
+        words = "ignore_index leaves rows out; that class keeps its share, and the others theirs"
+        others = -(logits[kept].log_softmax(dim=1) * share).sum()
+        spread = others / max(classes - 1, 1) - (others + missing) / classes
+        slips[words] = right + spread * smooth / below
+    words = "weights may add up to less than 1: don't clamp what is below the fraction bar"
+    slips = {words: total / torch.as_tensor(below).clamp(min=1), **slips}
     slips["ignored rows don't count"] = loss(target=target.clamp(0, classes - 1), ignore_index=-1)
     return slips

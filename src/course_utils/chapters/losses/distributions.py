@@ -65,6 +65,11 @@ def pinball_truth(prediction: Tensor, target: Tensor, q: float) -> tuple[Tensor,
             right * above.numel() / (len(above) if above.dim() else 1),
             right * (above.shape[-1] if above.dim() else 1),
         ),
+        "divide once, by all: that is a mean of those above plus a mean of those below": sum(
+            (rise * above[side]).mean()
+            for rise, side in ((q, above > 0), (q - 1, above <= 0))
+            if side.any()
+        ),
         "that has the slopes of the price, not its values": (
             torch.where(above > 0, -q, 1 - q) * prediction
         ).mean(),
@@ -109,7 +114,8 @@ def check_kl_directions(kl_directions, p: Tensor, q: Tensor) -> None:
     with forbid_changes(log_p, log_q):
         pair = kl_directions(log_p, log_q)
     two = isinstance(pair, (tuple, list)) and len(pair) == 2
-    assert two, f"it returned {pair!r}, not two tensors: is there an answer yet?"
+    blank = "is there an answer yet?" if pair is None else "a tuple of two tensors is asked for"
+    assert two, f"it returned {pair!r}, not two tensors: {blank}"
     for found, (name, (right, slips)) in zip(pair, kl_truths(p, q).items(), strict=True):
         endless = "what is possible by the first and impossible by the second costs inf"
         check_number(

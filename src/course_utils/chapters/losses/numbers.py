@@ -174,7 +174,8 @@ def value_and_gradient(
     The leaves that were handed over were ``copies_of`` these tensors, and have to equal them still.
 
     Raises:
-        AssertionError: ``loss`` is no tensor, or hangs on no graph; or a leaf was changed.
+        AssertionError: ``loss`` is no tensor, or hangs on no graph; a leaf was changed; or three
+            times the loss hasn't three times the gradient.
     """
     __tracebackhide__ = True
     pairs = zip(leaves, copies_of, strict=False)
@@ -186,7 +187,16 @@ def value_and_gradient(
     if nan and not loss.requires_grad and loss.isnan().all():
         return loss, *map(torch.zeros_like, leaves)
     assert loss.requires_grad, lost
-    return loss.detach(), *torch.autograd.grad(loss.sum(), leaves, materialize_grads=True)
+    total = loss.sum()
+    once = torch.autograd.grad(total, leaves, retain_graph=True, materialize_grads=True)
+    thrice = torch.autograd.grad(total.mul(3), leaves, materialize_grads=True)
+    near = all(
+        torch.allclose(three, 3 * one, rtol=1e-3, atol=1e-6, equal_nan=True)
+        for one, three in zip(once, thrice, strict=True)
+    )
+    words = "isn't three times its gradient: does a backward leave out grad_output?"
+    assert near, f"the gradient of three times what {name} returned {words}"
+    return loss.detach(), *once
 
 
 class names_of_calls(TorchFunctionMode):
