@@ -582,11 +582,11 @@ with every_case() as case:
     with case('heads called "0" and "1", as a list calls its layers (each has its own place)'):
         trials.check_trap(try_list_trap, [3, 5, 4], {"0": 2, "1": 3}, "1", x)
     shapes = {"an empty batch": x[:0], "a single point": x[0], "a batch of batches": x[None]}
+    shapes["its first two dimensions swapped"] = torch.stack([x, -x, 2 * x]).transpose(0, 1)
+    shapes["the model in float64"] = x.double() / 3
     for told, points in shapes.items():
         with case(told):
-            trials.check_trap(try_list_trap, [3, 4], {"one": 1}, "one", points)
-    with case("the model in float64"):
-        trials.check_trap(try_list_trap, [3, 4], {"two": 3, "one": 2}, "one", x.double() / 3)
+            trials.check_trap(try_list_trap, [3, 4], {"two": 3, "one": 1}, "one", points)
 ### BEGIN HIDDEN TESTS
 with every_case() as case, case("sizes [3, 7, 7, 2], three heads"):
     trials.check_trap(try_list_trap, [3, 7, 7, 2], {"one": 1, "two": 9, "three": 3}, "two", -x)

@@ -990,3 +990,30 @@ def set_weight(layer: nn.Linear, value: torch.Tensor) -> None:
     """Give ``layer.weight`` the values of ``value``, of the same shape."""
     with torch.no_grad():
         layer.weight.copy_(value)
+
+
+# %% wrong="flattens by a view" says=["its first two dimensions swapped", "your line: x = x.view"]
+class Freed(nn.Module):
+    def __init__(self, sizes, heads):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(m, n) for m, n in pairwise(sizes)])
+        self.heads = nn.ModuleDict({name: nn.Linear(sizes[-1], n) for name, n in heads.items()})
+
+    def forward(self, x, head):
+        batch_shape = x.shape[:-1]
+        x = x.view(-1, x.shape[-1])
+        for layer in self.layers:
+            x = F.relu(layer(x))
+        y = self.heads[head](x)
+        return y.view(*batch_shape, y.shape[-1])
+
+
+def list_trap(sizes: list[int], heads: dict[str, int]) -> nn.Module:
+    """A module called as ``model(x, head)``; all of its layers are registered."""
+    return Freed(sizes, heads)
+
+
+def set_weight(layer: nn.Linear, value: torch.Tensor) -> None:
+    """Give ``layer.weight`` the values of ``value``, of the same shape."""
+    with torch.no_grad():
+        layer.weight.copy_(value)

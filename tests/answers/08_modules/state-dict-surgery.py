@@ -1321,3 +1321,26 @@ def state_dict_surgery(model: nn.Module, checkpoint: dict[str, torch.Tensor]) ->
         for name, tensor in chosen.items():
             own[name].copy_(tensor)
     return report
+
+
+# %% wrong="reads tensors through NumPy" says=["a tensor that requires grad, while autograd records"]
+def state_dict_surgery(model: nn.Module, checkpoint: dict[str, torch.Tensor]) -> dict:
+    """Load what fits into ``model``; which names were loaded, and which were not."""
+    own = model.state_dict()
+    renamed = {}
+    for key, tensor in checkpoint.items():
+        while key not in own and key.startswith(("module.", "_orig_mod.")):
+            key = key.partition(".")[2]
+        renamed[key] = tensor
+    both = [name for name in renamed if name in own]
+    loaded = [name for name in both if own[name].shape == renamed[name].shape]
+    if not loaded:
+        raise ValueError("nothing in the checkpoint fits")
+    for name in loaded:
+        own[name].numpy()[...] = renamed[name].numpy()
+    return {
+        "loaded": loaded,
+        "mismatched": [name for name in both if name not in loaded],
+        "missing": [name for name in own if name not in renamed],
+        "unexpected": [name for name in renamed if name not in own],
+    }

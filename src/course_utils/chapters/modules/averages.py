@@ -11,6 +11,7 @@ import torch.nn as nn
 from course_utils.chapters.modules.precision import check_digits
 from course_utils.chapters.modules.surroundings import untouched
 from course_utils.learner.checks import check_close, check_equal
+from course_utils.learner.tracebacks import what_was_raised
 
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
@@ -46,7 +47,8 @@ def run_average(
     module = module.to(batches[0].device, dtype)
     # While there is a second tensor in the first memory, no other memory has its address.
     held, first = module.mean, module.mean.detach()
-    found = {"y": [], "mean": [], "gradient": [], "fresh": fresh}
+    found: dict = {"crossed": _two_calls(moving_average_buffer(size, **options).to(first), batches)}
+    found |= {"y": [], "mean": [], "gradient": [], "fresh": fresh}
     for values, mode in zip(batches, modes, strict=True):
         leaf = values.clone().requires_grad_(grad)
         with getattr(torch, mode_of_autograd)(), untouched():
@@ -80,6 +82,20 @@ def run_average(
     return found | {"held": held.detach().clone()}
 
 
+def _two_calls(module: nn.Module, batches: list) -> str:
+    """What comes of a backward through one call after another was made; empty where nothing does."""
+    x = batches[0].clone().requires_grad_()
+    with torch.enable_grad():
+        first, second = module(x * 1), module(batches[-1].clone())
+    assert isinstance(first, torch.Tensor), f"the module returned {first!r}, not a tensor"
+    try:
+        if first.requires_grad:
+            (first.sum() + second.sum()).backward()
+    except RuntimeError as error:
+        return what_was_raised(error)
+    return ""
+
+
 def check_average(trial, batches, modes, momentum=None, mode_of_autograd="enable_grad"):
     """Compare with the averages of ``batches``, each (batch, size), in the given modes."""
     found = trial(batches, modes, momentum, mode_of_autograd)
@@ -91,6 +107,9 @@ def check_average(trial, batches, modes, momentum=None, mode_of_autograd="enable
     check_equal(found["parameters"], 0, "its parameters", "it would be trained")
     words = "mean is not in its state dict (a plain attribute, or not persistent?): it isn't saved"
     assert "mean" in found["state"], words
+    words = "two calls, then a backward through both: it"
+    why = "the second call wrote into a mean that the graph of the first one holds"
+    assert not found["crossed"], f"{words} {found['crossed']}; {why}"
     check_close(found["fresh"].cpu(), torch.zeros(size), "mean at first, in a new module")
     assert found["apart"], "another module's mean has moved with it: each has its own tensor"
     assert not found["graph"], "mean requires grad: the graph of each batch hangs on it"

@@ -246,6 +246,10 @@ def check_unlike(check_report, small_net, case):
         one = {counter: torch.ones(1, dtype=torch.int64), "head.bias": torch.full((10,), VALUE)}
         rest = [name for name in small_net().state_dict() if name not in one]
         check_report("small", one, ["head.bias"], [counter], rest)
+    with case("a tensor that requires grad, while autograd records"):
+        own = torch.full((10,), VALUE, device=device, requires_grad=True)
+        rest = [name for name in small_net().state_dict() if name != "head.bias"]
+        check_report("small", {"head.bias": own}, ["head.bias"], [], rest)
     with case("a transposed view with infinite numbers"):
         weight = torch.tensor([[torch.inf, -2.0], [1e-30, -torch.inf]], device=device).t()
         check_report("linear", {"weight": weight, "bias": bias}, ["weight", "bias"])
