@@ -443,7 +443,7 @@ show(figure, "Left: 3 of 48 units are dead, the others spread from 0 to 8. Right
 #
 # - Units are what dimension 1 counts: (batch, unit), or (batch, channel, height, width), where a
 #   channel is dead if it is 0 for each sample at each place. Each ReLU is called once.
-# - 0 means 0: a unit that puts out 1e-12 once lives.
+# - 0 means 0: a unit that puts out 1e-12 once lives, and in float64 one that puts out 1e-60.
 # - The model is looked at in **eval mode**, and left as it was: the mode of each module, hooks,
 #   gradients and buffers, also where the model raises. (In eval mode none changes its buffers.)
 #
@@ -489,7 +489,8 @@ def histograms_that_tell(
 with every_case() as case:
     visualization.check_histograms(case, try_histograms, "dense", 20, 7)
     visualization.check_histograms(case, try_histograms, "convolutions, BatchNorm, dropout", 12, 0)
-    for kind in ("a ReLU alone", "no ReLU", visualization.BELOW):
+    small = visualization.BELOW, visualization.FAINT_UNITS
+    for kind in ("a ReLU alone", "no ReLU", *small):
         visualization.check_histograms(case, try_histograms, kind, 5, 3)
     visualization.check_histograms(case, try_histograms, visualization.ONE, 1, 2)
     visualization.check_histograms(case, try_histograms, visualization.RAISES, 4, 1)
@@ -820,6 +821,8 @@ with every_case() as case:
     visualization.check_map(case, try_embedding_map, "a tiny cloud, a view", 1e-8 * twelve.T[:3].T)
     groups = thirty + 1e4 * (-1) ** torch.arange(30)[:, None]
     visualization.check_map(case, try_embedding_map, visualization.GROUPS, groups)
+    groups = thirty.double() + 3e7 * (-1) ** torch.arange(30)[:, None]
+    visualization.check_map(case, try_embedding_map, visualization.APART, groups)
     many = spread[:3] * torch.randn(600, 3, generator=generator)
     visualization.check_map(case, try_embedding_map, "six hundred", many)
     ### BEGIN HIDDEN TESTS
@@ -1073,7 +1076,7 @@ windows
 # | environment | window | what |
 # | --- | --- | --- |
 # | `run` | `loss` | lines named `train` and `validation`, over the steps |
-# | `run` | `map` | a scatter of `about["points"]` (sample, 2), by the classes `about["classes"]` (sample,), which count from 0 |
+# | `run` | `map` | a scatter of `about["points"]` (sample, 2), by the classes `about["classes"]` (sample,), which count from 0 (class 2 is visdom's class 3) |
 # | `run` | `cloud` | a 3-D scatter of `about["cloud"]` (sample, 3) |
 # | `run` | `spikes` | a stem plot of `about["spikes"]` (time,) |
 # | `evaluation` | `confusion` | a heat map of `about["confusion"]` (row, column) |
@@ -1115,7 +1118,7 @@ generator = torch.Generator().manual_seed(0)
 steps = [(3, 2.3047, 2.40625), (10, 0.0, 1.75195), (12, float("nan"), 1.5), (35, 1.25, 0.0)]
 about = {
     "points": torch.randn(6, 2, generator=generator),
-    "classes": torch.tensor([0, 1, 3, 0, 1, 0]),  # there is no 2
+    "classes": torch.tensor([3, 4, 6, 3, 4, 3]),  # some of them are not there
     "cloud": torch.randn(5, 3, generator=generator),
     "spikes": torch.tensor([1.0, 0.5, -2.0, 3.0]),
     "confusion": torch.tensor([[5.0, 1.0, 0.0], [2.0, 7.0, 3.0]]),
@@ -1387,8 +1390,8 @@ print((weights[:, None, None] * maps).sum(0).relu().detach())
 # - `grad_cam` by gradients, for any head, cut off at 0.
 #
 # The model may be frozen or not; it is in eval mode. Leave it as it was: hooks, `requires_grad`,
-# and `.grad`; and the image, which needs no gradient, too. Example: `maps` and `w` from above give
-# the two maps that were printed.
+# and `.grad`; and the image, which needs no gradient, too. (No part writes into what it is handed.)
+# Example: `maps` and `w` from above give the two maps that were printed.
 
 
 # %% nbgrader={"grade_id": "try-cam", "locked": true} jupyter={"source_hidden": true}
@@ -1560,6 +1563,7 @@ print("new:", [round(v, 2) for v in (pixels + step).clamp(0, 1).tolist()])
 #   0, the image stays.
 #
 # Divide by the range and by the norm as they are, however small: 1e-8 added to either would show.
+# (No gradient but 0 is so small that its squares are 0.)
 # Image and model stay as they were, `.grad` too; the model is in eval mode and may be frozen; the
 # image needs no gradient.
 # Example: a step from (0.2, 0.9) with the gradient (3, 4) and a rate of 0.5 gives (0.5, 1).
@@ -1761,7 +1765,8 @@ print(direction * scale)
 # order and of the shapes of `model.parameters()`:
 #
 # - parameters of two dimensions and more, whatever they are called: filter $i$ is `p[i]`, all of it.
-#   `d[i]` is scaled to the norm of `p[i]`, however small it is; a `d[i]` that is all 0 stays 0;
+#   `d[i]` is scaled to the norm of `p[i]`, however small it is (but not so small that its squares
+#   are 0); a `d[i]` that is all 0 stays 0;
 # - parameters of one dimension, whatever they are called: not moved.
 #
 # Frozen parameters move, too. The weights that you measure by are those that the model came with.

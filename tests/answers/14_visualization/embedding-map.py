@@ -18,6 +18,7 @@
 # - "at least three samples and two features": six hundred
 # - "Two equal samples": two equal samples
 # - "group by group": two groups, far from each other
+# - "far from 0 and near to each other, all of them or group by group": two groups in float64, far from each other
 # - "floats, and a list of strings": float64, far from 0
 
 # %% wrong="the stub" says=["None is no pair: is there an answer yet?"]
@@ -201,7 +202,7 @@ def embedding_map(writer, features, labels):
     writer.add_embedding(features, labels)
     c = features.double() - features.double().mean(0, keepdim=True)
     w, v = torch.linalg.eigh(c @ c.T)
-    far = torch.cdist(c, c)
+    far = torch.cdist(c, c, compute_mode="donot_use_mm_for_euclid_dist")
     far += torch.eye(len(c), device=c.device).double() * far.max() * 10 + torch.eye(
         len(c), device=c.device
     )
@@ -412,6 +413,15 @@ def embedding_map(writer, features, labels):
     return places, torch.cdist(centred, centred).fill_diagonal_(float("inf")).argmin(1)
 
 
+# %% wrong="doubles, and cdist multiplies all the same" says=["two groups in float64, far from each other: neighbours: the distances are rounded"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    exact = features.double() - features.double().mean(0)
+    places = exact @ torch.linalg.svd(exact, full_matrices=False).Vh[:2].T
+    nearest = torch.cdist(exact, exact).fill_diagonal_(float("inf")).argmin(1)
+    return places.to(features.dtype), nearest
+
+
 # %% wrong="the diagonal of each block of rows" breaks="the index of the **nearest other** sample" says=["six hundred: neighbours: samples [256, 257, 258, 259, 260, 261] and 338 more are their own neighbours", "in blocks of rows"]
 def embedding_map(writer, features, labels):
     writer.add_embedding(features, metadata=labels)
@@ -431,3 +441,12 @@ def embedding_map(writer, features, labels):
     apart = torch.cdist(features, features, compute_mode="donot_use_mm_for_euclid_dist")
     nearest = apart.fill_diagonal_(float("inf")).argmin(1)
     return (features - features.mean(0)) @ V, nearest
+
+
+# %% wrong="the shortest direction and the longest" says=["thirty, near each other, far from 0: coordinates", "take 0 and 1 (eig doesn't sort)"]
+def embedding_map(writer, features, labels):
+    writer.add_embedding(features, metadata=labels)
+    centred = features - features.mean(0)
+    directions = torch.linalg.svd(centred, full_matrices=False).Vh[[-1, 0]]
+    far = torch.cdist(features, features, compute_mode="donot_use_mm_for_euclid_dist")
+    return centred @ directions.T, far.fill_diagonal_(float("inf")).argmin(1)

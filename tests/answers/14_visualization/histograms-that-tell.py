@@ -10,6 +10,7 @@
 # - "where a channel is dead if it is 0 for each sample at each place"
 # - "which may put out numbers below 0"
 # - "0 means 0: a unit that puts out 1e-12 once lives"
+# - "and in float64 one that puts out 1e-60"
 # - "The model is looked at in **eval mode**"
 # - "left as it was: the mode of each module"
 # - "hooks, gradients and buffers"
@@ -19,6 +20,7 @@
 #
 # - "(batch, channel, height, width)": convolutions, BatchNorm, dropout
 # - "which may put out numbers below 0": a derived ReLU that puts out numbers below 0
+# - "in float64 one that puts out 1e-60": faint units, in float64
 
 # %% wrong="the stub" says=["it returned None, not a dict: is there an answer yet?"]
 def histograms_that_tell(writer, model, x, step):
@@ -873,6 +875,59 @@ def histograms_that_tell(writer, model, x, step):
                 dead = (
                     (seen == 0).transpose(0, 1).flatten(1).all(1) if seen.dim() > 1 else seen == 0
                 )
+                shares[name] = dead.float().mean().item()
+
+            handles.append(module.register_forward_hook(look))
+    try:
+        with torch.no_grad():
+            model.eval()(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for m, mode in modes:
+            m.training = mode
+    for name, p in model.named_parameters():
+        writer.add_histogram("parameters/" + name, p, step)
+    return shares
+
+
+# %% wrong="a largest output of 0 is dead" says=["a derived ReLU that puts out numbers below 0, what is returned", "a unit whose largest output is 0, and others below 0, lives"]
+def histograms_that_tell(writer, model, x, step):
+    shares, handles = {}, []
+    modes = [(m, m.training) for m in model.modules()]
+    for name, module in model.named_modules():
+        if isinstance(module, nn.ReLU):
+
+            def look(module, args, output, name=name):
+                writer.add_histogram("activations/" + name, output, step)
+                peaks = output.transpose(0, 1).flatten(1).amax(1)
+                shares[name] = (peaks == 0).float().mean().item()
+
+            handles.append(module.register_forward_hook(look))
+    try:
+        with torch.no_grad():
+            model.eval()(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+        for m, mode in modes:
+            m.training = mode
+    for name, p in model.named_parameters():
+        writer.add_histogram("parameters/" + name, p, step)
+    return shares
+
+
+# %% wrong="outputs in float32" breaks="and in float64 one that puts out 1e-60" says=["faint units, in float64, what is returned", "rounded to float32"]
+def histograms_that_tell(writer, model, x, step):
+    shares, handles = {}, []
+    modes = [(m, m.training) for m in model.modules()]
+    for name, module in model.named_modules():
+        if isinstance(module, nn.ReLU):
+
+            def look(module, args, output, name=name):
+                output = output.detach().float().cpu()
+                writer.add_histogram("activations/" + name, output, step)
+                dead = (output == 0).transpose(0, 1).flatten(1).all(1)
                 shares[name] = dead.float().mean().item()
 
             handles.append(module.register_forward_hook(look))

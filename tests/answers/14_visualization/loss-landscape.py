@@ -17,6 +17,7 @@
 #
 # Admits:
 #
+# - "for each `alpha`": dense
 # - "of two dimensions and more": a Conv1d, a faint filter
 # - "of two dimensions and more, whatever they are called": a bias of two dimensions
 # - "Frozen parameters move, too": a BatchNorm, a frozen layer
@@ -794,7 +795,7 @@ def loss_landscape(model, direction, alphas, x, y):
     return losses
 
 
-# %% wrong="view() of a weight with gaps in memory" says=["conv: raised RuntimeError: view size"]
+# %% wrong="view() of a weight with gaps in memory" says=["conv: raised RuntimeError: view size", "gaps in memory, as in channels_last"]
 @torch.no_grad()
 def loss_landscape(model, direction, alphas, x, y):
     moved_by = {}
@@ -949,3 +950,39 @@ def loss_landscape(model, direction, alphas, x, y):
                 F.cross_entropy(torch.func.functional_call(model, weights, (x,)), y).item()
             )
     return losses
+
+
+# %% wrong="a weight of two layers moves in one of them" says=["one weight in two layers, float64: losses", "moves in both, not under its first name alone"]
+@torch.no_grad()
+def loss_landscape(model, direction, alphas, x, y):
+    moves = {}
+    for (name, p), d in zip(model.named_parameters(), direction, strict=True):
+        if p.dim() > 1:
+            shape = (-1, *[1] * (p.dim() - 1))
+            length = d.flatten(1).norm(dim=1)
+            scale = p.flatten(1).norm(dim=1) / torch.where(length == 0, 1, length)
+            moves[name] = (p, d * scale.reshape(shape))
+    losses = []
+    for alpha in alphas:
+        weights = {name: p + alpha * m for name, (p, m) in moves.items()}
+        output = torch.func.functional_call(model, weights, (x,), tie_weights=False)
+        losses.append(F.cross_entropy(output, y).item())
+    return losses
+
+
+# %% wrong="all alphas by vmap, which needs one" says=["dense: raised IndexError", "without an alpha the list is empty"]
+@torch.no_grad()
+def loss_landscape(model, direction, alphas, x, y):
+    base, moves = {}, {}
+    for (name, p), d in zip(model.named_parameters(), direction, strict=True):
+        if p.dim() > 1:
+            shape = (-1, *[1] * (p.dim() - 1))
+            length = d.flatten(1).norm(dim=1)
+            scale = p.flatten(1).norm(dim=1) / torch.where(length == 0, 1, length)
+            base[name], moves[name] = p.detach(), d * scale.reshape(shape)
+
+    def loss(alpha):
+        weights = {name: base[name] + alpha * moves[name] for name in base}
+        return F.cross_entropy(torch.func.functional_call(model, weights, (x,)), y)
+
+    return torch.func.vmap(loss)(torch.tensor(alphas, device=x.device)).tolist()

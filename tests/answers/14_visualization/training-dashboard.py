@@ -672,3 +672,38 @@ def training_dashboard(writer, model, optimizer, scheduler, batches):
         writer.add_scalar("train/gradient_norm", nn.utils.get_total_norm(grads).item(), step)
         optimizer.step()
         scheduler.step()
+
+
+# %% wrong="a rate that is a tensor, as the scheduler set it last" says=["a rate that is a tensor, train/rate", "what the scheduler set last; since then it was set by hand"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        gradients = [p.grad for p in model.parameters() if p.grad is not None]
+        rate = optimizer.param_groups[0]["lr"]
+        if isinstance(rate, torch.Tensor):
+            rate = float(scheduler.get_last_lr()[0])
+        writer.add_scalar("train/loss", loss.item(), step)
+        writer.add_scalar("train/accuracy", (logits.argmax(1) == y).float().mean().item(), step)
+        writer.add_scalar("train/rate", rate, step)
+        writer.add_scalar("train/gradient_norm", nn.utils.get_total_norm(gradients).item(), step)
+        optimizer.step()
+        scheduler.step()
+
+
+# %% wrong="compares in place, in the labels" breaks="The list of batches stays as it is" says=["the training: images or labels of the batches were changed, in place"]
+def training_dashboard(writer, model, optimizer, scheduler, batches):
+    for step, (x, y) in enumerate(batches):
+        logits = model(x)
+        loss = F.cross_entropy(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        gradients = [p.grad for p in model.parameters() if p.grad is not None]
+        writer.add_scalar("train/loss", loss.item(), step)
+        writer.add_scalar("train/accuracy", y.eq_(logits.argmax(1)).float().mean().item(), step)
+        writer.add_scalar("train/rate", float(optimizer.param_groups[0]["lr"]), step)
+        writer.add_scalar("train/gradient_norm", nn.utils.get_total_norm(gradients).item(), step)
+        optimizer.step()
+        scheduler.step()

@@ -6,6 +6,7 @@
 # - "over the steps"
 # - "A loss that is NaN is sent, too"
 # - "by the classes"
+# - "which count from 0 (class 2 is visdom's class 3)"
 # - "a 3-D scatter"
 # - "a stem plot"
 # - "a heat map"
@@ -574,6 +575,36 @@ def visdom_live(client, curve, about):
         pair = torch.tensor([[step, step]]), torch.tensor([losses])
         client.line(X=pair[0], Y=pair[1], win="loss", env="run", update="append", **names)
     client.scatter(about["points"], about["classes"] + 1, win="map", env="run")
+    client.scatter(about["cloud"], win="cloud", env="run")
+    client.stem(about["spikes"], win="spikes", env="run")
+    client.heatmap(about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])
+
+
+# %% wrong="classes counted from the smallest" breaks="which count from 0 (class 2 is visdom's class 3)" says=["run/map: a class has its own number", "counted from the smallest that is there"]
+def visdom_live(client, curve, about):
+    for step, *losses in curve:
+        for name, loss in zip(("train", "validation"), losses, strict=True):
+            client.line(X=[step], Y=[loss], win="loss", env="run", name=name, update="append")
+    classes = about["classes"] - about["classes"].min() + 1
+    client.scatter(about["points"], classes, win="map", env="run")
+    client.scatter(about["cloud"], win="cloud", env="run")
+    client.stem(about["spikes"], win="spikes", env="run")
+    client.heatmap(about["confusion"], win="confusion", env="evaluation")
+    client.images(about["samples"], win="samples", env="evaluation")
+    client.text(about["note"], win="note", env="evaluation")
+    client.save(["run", "evaluation"])
+
+
+# %% wrong="a legend from 0, and classes as they come" says=["run/map: those of about['classes'] count from 0, visdom's from 1", "the name of the one before"]
+def visdom_live(client, curve, about):
+    for step, *losses in curve:
+        for name, loss in zip(("train", "validation"), losses, strict=True):
+            client.line(X=[step], Y=[loss], win="loss", env="run", name=name, update="append")
+    legend = {"legend": [f"class {n}" for n in range(10)]}
+    client.scatter(about["points"], about["classes"], win="map", env="run", opts=legend)
     client.scatter(about["cloud"], win="cloud", env="run")
     client.stem(about["spikes"], win="spikes", env="run")
     client.heatmap(about["confusion"], win="confusion", env="evaluation")

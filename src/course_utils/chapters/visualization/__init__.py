@@ -33,7 +33,12 @@ from course_utils.chapters.visualization.diagnosis import (
     check_diagnosis,
     draw_runs,
 )
-from course_utils.chapters.visualization.embeddings import GROUPS, check_map, seen_embedding_map
+from course_utils.chapters.visualization.embeddings import (
+    APART,
+    GROUPS,
+    check_map,
+    seen_embedding_map,
+)
 from course_utils.chapters.visualization.event_files import (
     NAN,
     SHARED,
@@ -44,6 +49,7 @@ from course_utils.chapters.visualization.event_files import (
 from course_utils.chapters.visualization.filters import SHORT, check_filters, climb, seen_filters
 from course_utils.chapters.visualization.histograms import (
     BELOW,
+    FAINT_UNITS,
     ONE,
     RAISES,
     check_histograms,

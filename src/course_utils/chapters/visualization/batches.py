@@ -12,7 +12,7 @@ from course_utils.chapters.visualization.comparing import check_seen
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
-from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.tracebacks import ends_in_notebook, what_was_raised
 
 
 class OnGPU(torch.Tensor):
@@ -46,7 +46,7 @@ def seen_show_batch(answer: Callable, on_gpu: bool, images, labels, names, mean,
             words = "a second call gave the same figure, and drew over the first one's pictures"
             return {"error": f"{words}: make a new one in each call"}
     except Exception as error:
-        return {"error": f"it raised {type(error).__name__}: {error}"}
+        return {"error": f"it {what_was_raised(error)}"}
     finally:
         plt.close("all")
     if not isinstance(figure, plt.Figure):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,8 @@ from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
 
 GROUPS = "two groups, far from each other"
+APART = "two groups in float64, far from each other"
+EXACT = "donot_use_mm_for_euclid_dist"  # cdist multiplies from 26 rows on, which rounds
 
 
 def seen_embedding_map(
@@ -112,6 +115,11 @@ def check_pca(mine: torch.Tensor, features: torch.Tensor) -> None:
         if v.shape[0] == v.shape[1]
         else truth + 1,
     }
+    for a, b in itertools.permutations(range(len(v)), 2):
+        words = (
+            f"directions {a} and {b}, counted from 0, the longest: take 0 and 1 (eig doesn't sort)"
+        )
+        slips[words] = centred @ v[[a, b]].T
     for words, slip in slips.items():
         signs = (mine * slip).sum(0).sign() if slip.shape == mine.shape else 1
         room = 1e-3 * min(1.0, float(slip.abs().max()))
@@ -134,7 +142,8 @@ def check_pca(mine: torch.Tensor, features: torch.Tensor) -> None:
 
 @ends_in_notebook
 def check_neighbours(mine: torch.Tensor, features: torch.Tensor) -> None:
-    far = torch.cdist(features.detach().double().cpu(), features.detach().double().cpu())
+    x = features.detach().double().cpu()
+    far = torch.cdist(x, x, compute_mode=EXACT)
     mine = torch.as_tensor(mine)
     each = "an index for each sample"
     check_equal(tuple(mine.shape), (len(far),), "the shape of the neighbours", each)
@@ -153,7 +162,6 @@ def check_neighbours(mine: torch.Tensor, features: torch.Tensor) -> None:
     best = far.masked_fill(alone, float("inf")).amin(1)
     missed = far[rows, mine] > best + 1e-6 * min(1.0, float(far.max()))
     wrong = rows[missed].tolist()
-    x = features.detach().double().cpu()
     unit = x / x.norm(dim=1, keepdim=True).clamp(min=1e-12)
     other = {
         "two equal samples are neighbours of each other: a distance of 0 counts": (
@@ -163,10 +171,10 @@ def check_neighbours(mine: torch.Tensor, features: torch.Tensor) -> None:
         "nearest by the sum of differences, not by Euclid's distance": torch.cdist(x, x, p=1),
         "the farthest, not the nearest": -far,
         "nearest in the map of two coordinates; by all the features is asked for": torch.cdist(
-            _map_of(x), _map_of(x)
+            _map_of(x), _map_of(x), compute_mode=EXACT
         ),
         "rounded to float32: float64 features keep their precision": torch.cdist(
-            x.float().double(), x.float().double()
+            x.float().double(), x.float().double(), compute_mode=EXACT
         ),
     }
     for words, table in other.items():
@@ -193,7 +201,7 @@ def check_map(case, attempt, name, features):
     assert is_pair, f"{parts!r} is no pair: is there an answer yet?"
     with case(f"{name}: coordinates"):
         assert not found["kept"], found["kept"][0]
-        if name != GROUPS:  # there a covariance in float32 is too coarse, and may be taken
+        if name not in (GROUPS, APART):  # there a covariance is too coarse, and may be taken
             check_pca(parts[0], features)
     with case(f"{name}: neighbours"):
         check_neighbours(parts[1], features)

@@ -21,7 +21,7 @@ from course_utils.chapters.visualization.comparing import (
 from course_utils.chapters.visualization.trainings import digits
 from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
-from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.tracebacks import ends_in_notebook, what_was_raised
 
 LARGE = "large pixels"  # and so large gradients
 SHARING = "a weight of two layers, and one that takes no part"
@@ -58,10 +58,12 @@ def make_training(kind: str, sizes: list[int]) -> tuple:
     if kind == "frozen":
         scheduler.last_epoch = 7  # as if it had been in use before
         optimizer.param_groups[0]["lr"] = 0.321  # set by hand since
+    if kind == SHARED:
+        optimizer.param_groups[0]["lr"] = torch.tensor(0.321)
     ends = torch.tensor(sizes).cumsum(0).tolist()
     scale = 1e7 if kind == LARGE else 1
     batches = [
-        (scale * digits()[0][e - n : e], digits()[1][e - n : e])
+        (scale * digits()[0][e - n : e], digits()[1][e - n : e].clone())
         for n, e in zip(sizes, ends, strict=True)
     ]
     if kind == NAN:
@@ -84,7 +86,7 @@ def seen_training_dashboard(answer: Callable, kind: str, sizes: list[int]) -> tu
     """The scalars in the event file, what is different in the model, and the weights afterwards."""
     training, ran = make_training(kind, sizes), []
     training[0].register_forward_hook(lambda *_: ran.append(1))
-    before = Before(training[0])
+    before, pairs = Before(training[0]), [(x.clone(), y.clone()) for x, y in training[3]]
     with tempfile.TemporaryDirectory() as folder:
         with SummaryWriter(folder) as writer:
             answer(writer, *training)
@@ -93,6 +95,12 @@ def seen_training_dashboard(answer: Callable, kind: str, sizes: list[int]) -> tu
     left = [words for words in before.changes() if not words.startswith(("the values", "the grad"))]
     if len(training[3]) != len(sizes):
         left.append("the list of batches has changed: it is the caller's")
+    elif not all(
+        torch.allclose(*two, 0, 0, equal_nan=True)
+        for pair in zip(pairs, training[3], strict=True)
+        for two in zip(*pair, strict=True)
+    ):
+        left.append("images or labels of the batches were changed, in place: they are the caller's")
     if len(ran) > len(sizes):
         words = f"the model ran {len(ran)} times for {len(sizes)} steps: in a second pass"
         left.append(words + " dropout draws again and BatchNorm counts twice; the logits are there")
@@ -207,7 +215,7 @@ def check_dashboard(case, attempt, name, kind, sizes):
         try:
             found, apart, left, weights = attempt(kind, sizes)
         except Exception as error:
-            said = f"raised {type(error).__name__}: {error}"
+            said = what_was_raised(error)
             if ("NoneType" in said or "to be defined" in said) and kind in ("frozen", SHARING):
                 which = {SHARING: "of a parameter that took no part"}.get(
                     kind, "of a frozen parameter"

@@ -47,23 +47,30 @@ ALONE, NONE = "a ReLU alone", "no ReLU"
 BELOW = "a derived ReLU that puts out numbers below 0"
 ONE = "one unit, one image, under no_grad"
 RAISES = "images too small, so that the model raises"
-SMALL = (ALONE, NONE, ONE, BELOW)
+FAINT_UNITS = "faint units, in float64"
+SMALL = (ALONE, NONE, ONE, BELOW, FAINT_UNITS)
 
 
 def make_small(kind: str) -> nn.Module:
     """A model that is a ReLU itself, one without, one whose ReLUs have a single unit.
 
-    Or one of whose four units the first is dead, the second is never above 0, and the third always
-    below.
+    Or one of whose five units the first is dead, the second is never above 0, and the third always
+    below; or, in float64, one of whose five is dead, and two put out next to nothing.
     """
     torch.manual_seed(0)
     model = nn.ReLU() if kind == ALONE else nn.Sequential(nn.Flatten(), nn.Linear(64, 5))
     if kind == BELOW:
-        layer = nn.Linear(64, 4)
+        layer = nn.Linear(64, 5)
         with torch.no_grad():
-            layer.weight[:3], layer.bias[:3] = 0, torch.tensor([0.0, 0, -1])
-            layer.weight[1, 2] = -1  # of a pixel that is 0 in some images
+            layer.weight[:3], layer.bias[:] = 0, torch.tensor([0.0, 0, -1, 0, 50])
+            layer.weight[1:3, 12] = -1  # of a pixel that is 0 in some images, not in the first
         model = nn.Sequential(nn.Flatten(), layer, Leaky())
+    if kind == FAINT_UNITS:
+        layer = nn.Linear(64, 5).double()
+        with torch.no_grad():
+            layer.weight[:3], layer.bias[:] = 0, torch.tensor([-1.0, 0, 0, 50, 50])
+            layer.weight[1], layer.weight[2] = 1e-30, 1e-60  # the second is 0 in float32
+        model = nn.Sequential(nn.Flatten(), layer, nn.ReLU())
     if kind == ONE:
         model = nn.Sequential(nn.Conv2d(1, 1, 3), nn.ReLU(), nn.Flatten(), nn.Linear(36, 1))
         model.extend([nn.ReLU(), nn.Linear(1, 1), nn.ReLU()])
@@ -107,6 +114,12 @@ def make_suspect(kind: str) -> nn.Module:
     return model
 
 
+def batch_for(kind: str, size: int) -> torch.Tensor:
+    """Images (batch, 1, 8, 8), of the dtype of the model."""
+    x = digits()[0][:size].clone()
+    return x.double() if kind == FAINT_UNITS else x
+
+
 def _numbers(event) -> tuple:
     value = event.histogram_value
     return event.step, value.min, value.max, value.num, value.sum
@@ -115,7 +128,7 @@ def _numbers(event) -> tuple:
 def seen_histograms(answer: Callable, kind: str, size: int, step: int) -> dict:
     """What was returned, what is in the event file, and what became of the model."""
     model, found = make_suspect(kind), {}
-    x = digits()[0][:size]
+    x = batch_for(kind, size)
     with tempfile.TemporaryDirectory() as folder, torch.set_grad_enabled(kind != ONE):
         before, writer = Before(model), SummaryWriter(folder)
         try:
@@ -142,7 +155,7 @@ def seen_histograms(answer: Callable, kind: str, size: int, step: int) -> dict:
 def true_histograms(kind: str, size: int) -> tuple[dict, dict]:
     """The tensors behind each tag, and the outputs of each ReLU."""
     model: Any = make_suspect(kind).eval()
-    x = digits()[0][:size]
+    x = batch_for(kind, size)
     with torch.no_grad():
         if kind == NONE:
             outputs = {}
@@ -150,7 +163,7 @@ def true_histograms(kind: str, size: int) -> tuple[dict, dict]:
             outputs = {"": model(x)}
         elif kind == ONE:
             outputs = {"1": model[:2](x), "4": model[:5](x), "6": model(x)}
-        elif kind == BELOW:
+        elif kind in (BELOW, FAINT_UNITS):
             outputs = {"2": model(x)}
         elif kind == "dense":
             outputs = {"2": model[:3](x), "4": model[:5](x)}
@@ -199,6 +212,12 @@ def check_shares(shares: dict, outputs: dict, last: str, in_place: bool) -> None
             .mean(),
             "a unit that puts out numbers below 0 lives: dead is 0 everywhere": (
                 (by_unit(out).amax(1) <= 0).float().mean()
+            ),
+            "a unit whose largest output is 0, and others below 0, lives: dead is 0 everywhere": (
+                (by_unit(out).amax(1) == 0).float().mean()
+            ),
+            "rounded to float32, where numbers as small as 1e-60 are 0; in float64 they aren't": (
+                by_unit(out.float() == 0).all(1).float().mean()
             ),
             "that is the share of units that live": 1 - dead,
             "that is the number of dead units, not their share": dead * out.shape[1],

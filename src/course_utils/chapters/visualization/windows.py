@@ -72,7 +72,7 @@ def check_windows(case, attempt, steps: list, about: dict) -> None:
 
     def why(error: Exception) -> str:
         labels = "labels are assumed" in str(error)
-        return "those of about['classes'] count from 0, visdom's from 1" * labels
+        return FROM_1 * labels
 
     found = tried(case, "the whole", attempt, steps, about, why=why)
     if found is FAILED:
@@ -144,9 +144,25 @@ def check_loss(window, steps, about) -> None:
         check_seen(torch.tensor(heights), truth, name, slips)
 
 
-def _names_of(classes: torch.Tensor) -> list[str]:
-    """What visdom calls classes that are counted from 1."""
-    return [str(number + 1) for number in classes.unique().tolist()]
+FROM_1 = "those of about['classes'] count from 0, visdom's from 1"
+
+
+@ends_in_notebook
+def check_names(mine: list[str], classes: list[int], legend: bool) -> None:
+    """What visdom calls the classes is each one's number, plus 1; a ``legend`` may say its number.
+
+    From classes that are handed over as they are it would take the name before.
+    """
+    ends = [name.rpartition(" ")[2] for name in mine]
+    assert ends != [str(n - 1) for n in classes], f"{FROM_1}: each has the name of the one before"
+    slips = {
+        "the classes that are there were counted": range(1, len(classes) + 1),
+        "they were counted from the smallest that is there": [n - classes[0] + 1 for n in classes],
+        FROM_1: classes,
+    }
+    for words, numbers in slips.items():
+        told = f"a class has its own number, plus 1, whichever are there; here {words}"
+        assert legend or mine != [str(n) for n in numbers], told
 
 
 @ends_in_notebook
@@ -155,10 +171,8 @@ def check_scatter(window, steps, about) -> None:
     why = "hand the classes over as well, counted from 1"
     number = len(classes.unique())
     check_equal(len(traces(window)), number, "the number of classes that are shown", why)
-    places = [str(place + 1) for place in range(number)]
-    counted = [curve["name"] for curve in traces(window)] == places != _names_of(classes)
-    words = "a class has its own number, plus 1: here the classes that are there were counted"
-    assert not counted, words
+    names, legend = [curve["name"] for curve in traces(window)], window["content"]["layout"]
+    check_names(names, classes.unique().tolist(), bool(legend.get("showlegend")))
     for curve, number in zip(traces(window), classes.unique(), strict=True):
         check_equal((curve["type"], curve["mode"]), ("scatter", "markers"), "the kind of plot")
         mine = torch.tensor([curve["x"], curve["y"]]).T
