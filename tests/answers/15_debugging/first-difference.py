@@ -25,6 +25,7 @@
 #
 # - "two NaN are equal here": NaN on both sides
 # - "dtype or any value": a bias in float64
+# - "two models and an input": a bias in bfloat16
 
 # %% wrong="the random state of the first run is over" breaks="both from the same global random state" says=["in training: dropout draws the same from the same state", "random state"]
 # ruff: noqa: E402
@@ -2388,4 +2389,102 @@ def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple
             return mine[:2]
         if not all(map(same, mine[2], theirs[2])):
             return mine[:2]
+    return None
+
+
+# %% wrong="keeps NumPy arrays" says=["a bias in bfloat16: raised TypeError", "NumPy has no bfloat16"]
+import copy
+from itertools import zip_longest
+
+import numpy as np
+
+
+def _equal(a, b):
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+
+
+def _rows(model, x, state):
+    twin, running, rows = copy.deepcopy(model), [""], []
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            if "empty" not in name:
+                leaves = [t for t in tree_leaves(result) if torch.is_tensor(t)]
+                rows.append((running[-1], name, [t.detach().cpu().numpy().copy() for t in leaves]))
+            return result
+
+    for name, module in twin.named_modules():
+        module.register_forward_pre_hook(lambda m, a, name=name: running.append(name))
+        module.register_forward_hook(lambda *_: running.__delitem__(-1), always_call=True)
+    torch.set_rng_state(state)
+    given = x.clone()
+    with Mode():
+        twin(given)
+    return rows
+
+
+def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple[str, str] | None:
+    with torch.random.fork_rng():
+        state = torch.get_rng_state()
+        first, second = _rows(one, x, state), _rows(other, x, state)
+    for row, row2 in zip_longest(first, second):
+        if row is None:
+            return "", row2[1]
+        if row2 is None or row[1] != row2[1] or len(row[2]) != len(row2[2]):
+            return row[:2]
+        if not all(map(_equal, row[2], row2[2])):
+            return row[:2]
+    return None
+
+
+# %% wrong="what runs, in a dict by name" breaks="of the innermost module of `one` that was running" says=["a part that calls itself: the answer", "its inner call was over"]
+import copy
+from itertools import zip_longest
+
+
+def _equal(a, b):
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    return bool(((a == b) | ((a != a) & (b != b))).all())
+
+
+def _rows(model, x, state):
+    twin, running, rows = copy.deepcopy(model), {"": 1}, []
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            if "empty" not in name:
+                kept = [t.detach().clone() for t in tree_leaves(result) if torch.is_tensor(t)]
+                rows.append(([*running][-1], name, kept))
+            return result
+
+    for name, module in twin.named_modules():
+        module.register_forward_pre_hook(partial(lambda name, *_: running.update({name: 1}), name))
+        module.register_forward_hook(
+            partial(lambda name, *_: running.pop(name, None) and None, name)
+        )
+    torch.set_rng_state(state)
+    given = x.clone()
+    with Mode():
+        twin(given)
+    return rows
+
+
+def first_difference(one: nn.Module, other: nn.Module, x: torch.Tensor) -> tuple[str, str] | None:
+    with torch.random.fork_rng():
+        state = torch.get_rng_state()
+        first, second = _rows(one, x, state), _rows(other, x, state)
+    for row, row2 in zip_longest(first, second):
+        if row is None:
+            return "", row2[1]
+        if row2 is None or row[1] != row2[1] or len(row[2]) != len(row2[2]):
+            return row[:2]
+        if not all(map(_equal, row[2], row2[2])):
+            return row[:2]
     return None

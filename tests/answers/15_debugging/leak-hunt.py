@@ -8,6 +8,7 @@
 # - "The dict stays as it is"
 # - "Count the *different* things"
 # - "that can be reached and count"
+# - "the suspect itself included"
 # - "Follow `neighbours` to any depth"
 # - "through what doesn't count as well"
 # - "Some exist only while you hold them"
@@ -701,3 +702,22 @@ def leak_hunt(step, suspects):
     for _ in range(3):
         step()
     return [name for name, thing in suspects.items() if count(thing) > before[name]]
+
+
+# %% wrong="the suspect counts only if it is referred to" breaks="the suspect itself included" says=["a tensor that holds itself", "the suspect itself counts before"]
+def leak_hunt(step: Callable[[], None], suspects: dict[str, object]) -> list[str]:
+    def count(suspect):
+        seen, todo = {}, list(neighbours(suspect))
+        while todo:
+            thing = todo.pop()
+            if id(thing) not in seen:
+                seen[id(thing)] = thing
+                todo.extend(neighbours(thing))
+        return sum(bool(counts(thing)) for thing in seen.values())
+
+    for _ in range(2):
+        step()
+    before = {name: count(suspect) for name, suspect in suspects.items()}
+    for _ in range(3):
+        step()
+    return [name for name, suspect in suspects.items() if count(suspect) > before[name]]

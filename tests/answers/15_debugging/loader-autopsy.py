@@ -1410,3 +1410,43 @@ def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[s
             child.terminate()
             child.join()
     return ("fine", None)
+
+
+# %% wrong="joins by np.stack" breaks="can't be joined by `default_collate`" says=["items that are None", "ask default_collate"]
+import multiprocessing
+import pickle
+
+import numpy as np
+from torch.utils._pytree import tree_map
+
+
+def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[str, int | None]:
+    items = []
+    for i in range(len(dataset)):
+        try:
+            items.append(dataset[i])
+        except Exception:
+            return "item", i
+    for b, start in enumerate(range(0, len(items), batch_size)):
+        try:
+            tree_map(lambda *leaves: np.stack(leaves), *items[start : start + batch_size])
+        except Exception:
+            return "collate", b
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    before = multiprocessing.active_children()
+    try:
+        for _ in DataLoader(dataset, batch_size, num_workers=1, timeout=seconds):
+            pass
+    except Exception as error:
+        if str(error).lstrip("'\"").startswith("Caught"):
+            return "raises", None
+        return ("hang" if "timed out after" in str(error) else "dies"), None
+    finally:
+        for process in multiprocessing.active_children():
+            if process not in before:
+                process.terminate()
+                process.join()
+    return "fine", None

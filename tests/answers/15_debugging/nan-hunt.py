@@ -9,6 +9,7 @@
 # - "a NaN, while **none** of its inputs has one"
 # - "an infinity, while **all** of its inputs are finite"
 # - "the Python numbers among its arguments"
+# - "The number 1e300 is finite, though float32 has none as large"
 # - "as they were **before** it ran"
 # - "They may be in lists"
 # - "be keyword arguments"
@@ -28,7 +29,7 @@ from torch.utils._pytree import tree_leaves
 
 def bad(values, test):
     return any(
-        bool(test(torch.as_tensor(v)).any())
+        bool(test(torch.as_tensor(v, dtype=getattr(v, "dtype", torch.float64))).any())
         for v in tree_leaves(values)
         if isinstance(v, (torch.Tensor, float))
     )
@@ -102,7 +103,7 @@ from torch.utils._pytree import tree_leaves
 
 def bad(values, test):
     return any(
-        bool(test(torch.as_tensor(v)).any())
+        bool(test(torch.as_tensor(v, dtype=getattr(v, "dtype", torch.float64))).any())
         for v in tree_leaves(values)
         if isinstance(v, (torch.Tensor, float))
     )
@@ -146,7 +147,7 @@ from torch.utils._pytree import tree_leaves
 
 def finite(values):
     return all(
-        bool(torch.as_tensor(v).isfinite().all())
+        bool(torch.as_tensor(v, dtype=getattr(v, "dtype", torch.float64)).isfinite().all())
         for v in tree_leaves(values)
         if isinstance(v, (torch.Tensor, float))
     )
@@ -231,7 +232,7 @@ from torch.utils._pytree import tree_flatten
 
 def state(values):
     flat = [v for v in tree_flatten(values)[0] if isinstance(v, (float, torch.Tensor))]
-    sums = [torch.as_tensor(v) for v in flat]
+    sums = [torch.as_tensor(v, dtype=getattr(v, "dtype", torch.float64)) for v in flat]
     return any(t.isnan().any() for t in sums), any(t.isinf().any() for t in sums)
 
 
@@ -349,7 +350,10 @@ from torch.utils._pytree import tree_leaves
 def nan_hunt(forward):
     def has(values, test):
         numbers = [v for v in tree_leaves(values) if isinstance(v, (torch.Tensor, float))]
-        return any(bool(test(torch.as_tensor(v)).any()) for v in numbers)
+        return any(
+            bool(test(torch.as_tensor(v, dtype=getattr(v, "dtype", torch.float64))).any())
+            for v in numbers
+        )
 
     class Hunt(TorchDispatchMode):
         phase, found = "forward", None
@@ -378,7 +382,10 @@ from torch.utils._pytree import tree_leaves
 def nan_hunt(forward):
     def has(values, test):
         numbers = [v for v in tree_leaves(values) if isinstance(v, (torch.Tensor, float))]
-        return any(bool(test(torch.as_tensor(v)).any()) for v in numbers)
+        return any(
+            bool(test(torch.as_tensor(v, dtype=getattr(v, "dtype", torch.float64))).any())
+            for v in numbers
+        )
 
     class Hunt(TorchDispatchMode):
         phase, found = "forward", None
@@ -407,7 +414,10 @@ from torch.utils._pytree import tree_leaves
 def nan_hunt(forward):
     def has(values, test):
         numbers = [v for v in tree_leaves(values) if isinstance(v, (torch.Tensor, float))]
-        return any(bool(test(torch.as_tensor(v)).any()) for v in numbers)
+        return any(
+            bool(test(torch.as_tensor(v, dtype=getattr(v, "dtype", torch.float64))).any())
+            for v in numbers
+        )
 
     class Hunt(TorchDispatchMode):
         phase, found = "forward", None
@@ -436,7 +446,7 @@ from torch.utils._pytree import tree_leaves
 def nan_hunt(forward):
     def has(values, test):
         numbers = [v for v in tree_leaves(values) if isinstance(v, (torch.Tensor, float))]
-        numbers = [torch.as_tensor(v) for v in numbers]
+        numbers = [torch.as_tensor(v, dtype=getattr(v, "dtype", torch.float64)) for v in numbers]
         if test is torch.isnan:
             return any(bool(n.isnan().any()) for n in numbers)
         return any(n.is_floating_point() and bool(n.sum().isinf()) for n in numbers)
@@ -468,7 +478,10 @@ from torch.utils._pytree import tree_leaves
 def nan_hunt(forward):
     def has(values, test):
         numbers = [v for v in tree_leaves(values) if isinstance(v, (torch.Tensor, float))]
-        return any(bool(test(torch.as_tensor(v)).any()) for v in numbers)
+        return any(
+            bool(test(torch.as_tensor(v, dtype=getattr(v, "dtype", torch.float64))).any())
+            for v in numbers
+        )
 
     class Hunt(TorchDispatchMode):
         phase, found = "forward", None
@@ -498,7 +511,10 @@ from torch.utils._pytree import tree_leaves
 def nan_hunt(forward):
     def has(values, test):
         numbers = [v for v in tree_leaves(values) if isinstance(v, (torch.Tensor, float))]
-        return any(bool(test(torch.as_tensor(v)).any()) for v in numbers)
+        return any(
+            bool(test(torch.as_tensor(v, dtype=getattr(v, "dtype", torch.float64))).any())
+            for v in numbers
+        )
 
     class Hunt(TorchDispatchMode):
         phase, found = "forward", None
@@ -526,7 +542,7 @@ def nan_hunt(forward):
 
     def has(values, test):
         return any(
-            bool(test(torch.as_tensor(v)).any())
+            bool(test(torch.as_tensor(v, dtype=getattr(v, "dtype", torch.float64))).any())
             for v in tree_leaves(values)
             if isinstance(v, torch.Tensor)
             and v.is_floating_point()
@@ -562,7 +578,7 @@ def nan_hunt(forward):
 
     def has(values, test):
         return any(
-            bool(test(torch.as_tensor(v)).any())
+            bool(test(torch.as_tensor(v, dtype=getattr(v, "dtype", torch.float64))).any())
             for v in tree_leaves(values)
             if isinstance(v, (torch.Tensor, float))
         )
@@ -597,7 +613,7 @@ def nan_hunt(forward):
 
     def has(values, test):
         return any(
-            bool(test(torch.as_tensor(v)).any())
+            bool(test(torch.as_tensor(v, dtype=getattr(v, "dtype", torch.float64))).any())
             for v in tree_leaves(values)
             if isinstance(v, (torch.Tensor, float))
         )
@@ -630,7 +646,7 @@ def nan_hunt(forward):
 
     def has(values, test):
         return any(
-            bool(test(torch.as_tensor(v)).any())
+            bool(test(torch.as_tensor(v, dtype=getattr(v, "dtype", torch.float64))).any())
             for v in tree_leaves(values)
             if isinstance(v, (torch.Tensor, float))
         )
@@ -665,7 +681,7 @@ def nan_hunt(forward):
 
     def has(values, test):
         return any(
-            bool(test(torch.as_tensor(v)).any())
+            bool(test(torch.as_tensor(v, dtype=getattr(v, "dtype", torch.float64))).any())
             for v in tree_leaves(values)
             if isinstance(v, (torch.Tensor, float))
         )
@@ -699,7 +715,7 @@ def nan_hunt(forward):
 
     def has(values, test):
         return any(
-            bool(test(torch.as_tensor(v)).any())
+            bool(test(torch.as_tensor(v, dtype=getattr(v, "dtype", torch.float64))).any())
             for v in tree_leaves(values)
             if isinstance(v, (torch.Tensor, float))
         )
@@ -1010,7 +1026,10 @@ from torch.utils._pytree import tree_leaves
 def nan_hunt(forward):
     def has(values, test):
         numbers = [v for v in tree_leaves(values) if isinstance(v, (torch.Tensor, float))]
-        return any(bool(test(torch.as_tensor(v)).any()) for v in numbers)
+        return any(
+            bool(test(torch.as_tensor(v, dtype=getattr(v, "dtype", torch.float64))).any())
+            for v in numbers
+        )
 
     class Hunt(TorchDispatchMode):
         phase, found = "forward", None
@@ -1042,7 +1061,7 @@ def has(test, value):
     if isinstance(value, torch.Tensor):
         return bool(getattr(torch, test)(value).any())
     if isinstance(value, (int, float)):
-        return bool(getattr(torch, test)(torch.tensor(float(value))))
+        return bool(getattr(torch, test)(torch.tensor(float(value), dtype=torch.float64)))
     return False
 
 
@@ -1082,7 +1101,7 @@ def has(test, value):
     if isinstance(value, torch.Tensor):
         return bool(getattr(torch, test)(value.float()).any())
     if isinstance(value, (int, float)):
-        return bool(getattr(torch, test)(torch.tensor(float(value))))
+        return bool(getattr(torch, test)(torch.tensor(float(value), dtype=torch.float64)))
     return False
 
 
@@ -1157,3 +1176,35 @@ def nan_hunt(forward):
             hunter.phase = "backward"
             loss.backward()
     return hunter.found
+
+
+# %% wrong="numbers in float32" breaks="The number 1e300 is finite, though float32 has none as large" says=["a number beyond float32", "1e300 is finite in Python"]
+from torch.utils._pytree import tree_leaves
+
+
+def _state(things):
+    leaves = [x for x in tree_leaves(things) if isinstance(x, (torch.Tensor, int, float))]
+    tensors = [x if isinstance(x, torch.Tensor) else torch.tensor(float(x)) for x in leaves]
+    return any(bool(t.isnan().any()) for t in tensors), any(bool(t.isinf().any()) for t in tensors)
+
+
+def nan_hunt(forward: Callable[[], torch.Tensor]) -> tuple[str, str] | None:
+    class Hunt(TorchDispatchMode):
+        phase, found = "forward", None
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            nan, inf = _state((args, kwargs))
+            result = func(*args, **(kwargs or {}))
+            name = func.overloadpacket.__name__
+            new_nan, new_inf = _state(result)
+            to_blame = (new_nan and not nan) or (new_inf and not (nan or inf))
+            if self.found is None and "empty" not in name and to_blame:
+                self.found = (self.phase, name)
+            return result
+
+    with Hunt() as hunt:
+        loss = forward()
+        hunt.phase = "backward"
+        if hunt.found is None and loss.requires_grad:
+            loss.backward()
+    return hunt.found

@@ -1202,3 +1202,35 @@ def not_learning(patient):
     if all(p.grad is None or not p.grad.any() for p in model.parameters()):
         return "wiped"
     return "rate" if max(g["lr"] for g in patient.optimizer.param_groups) < 1e-4 else "healthy"
+
+
+# %% wrong="close rows are equal" breaks="all rows of `x` are equal" says=["healthy with features in metres", "its rows are close"]
+import numpy as np
+
+
+def not_learning(patient: Patient) -> str:
+    model, x, y = patient.model, patient.x, patient.y
+    rows = x.numpy()
+    if np.allclose(rows, rows[:1]):
+        return "same inputs"
+    scores = model(x)
+    if y.is_floating_point() and scores.shape != y.shape:
+        return "broadcast"
+    if not y.is_floating_point() and (scores >= 0).all():
+        if torch.allclose(scores.sum(-1), torch.ones(len(scores))):
+            return "softmax twice"
+    if not scores.any():
+        return "dead head"
+    patient.loss(scores, y).backward()
+    if any(p.grad is None for p in model.parameters()):
+        return "cut"
+    groups = patient.optimizer.param_groups
+    held = {id(p) for group in groups for p in group["params"]}
+    if any(id(p) not in held for p in model.parameters()):
+        return "not in the optimizer"
+    patient.step()
+    if all(p.grad is None or not p.grad.any() for p in model.parameters()):
+        return "wiped"
+    if max(group["lr"] for group in groups) < 1e-4:
+        return "rate"
+    return "healthy"

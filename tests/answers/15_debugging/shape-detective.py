@@ -19,6 +19,7 @@
 # Admits:
 #
 # - "in the mode the model is in": in eval mode it works
+# - "which may be `()`": no dimension
 
 # %% wrong="the last module that began" breaks="the innermost module whose `forward` began and did not finish" says=["both children finished; their parent did not"]
 # ruff: noqa: E402
@@ -928,4 +929,55 @@ def shape_detective(model: nn.Module, shape: tuple[int, ...]) -> tuple[str, tupl
         twin(torch.empty(shape, device="meta"))
     except BaseException:
         return running[-1]
+    return None
+
+
+# %% wrong="what runs, in a dict by name" breaks="the innermost module whose `forward` began and did not finish" says=["a part that calls itself", "its inner call finished, not its outer"]
+import copy
+
+
+def shape_detective(model: nn.Module, shape: tuple[int, ...]) -> tuple[str, tuple[int, ...]] | None:
+    twin = copy.deepcopy(model).to("meta")
+    running = {}
+
+    def begin(name, module, args):
+        running[name] = tuple(args[0].shape)
+
+    def finish(name, module, args, output):
+        running.pop(name, None)
+
+    for name, module in twin.named_modules():
+        module.register_forward_pre_hook(partial(begin, name))
+        module.register_forward_hook(partial(finish, name), prepend=True)
+    try:
+        with torch.device("meta"):
+            twin(torch.zeros(shape))
+    except Exception:
+        return list(running.items())[-1]
+    return None
+
+
+# %% wrong="the deepest of the names" breaks="the innermost module whose `forward` began and did not finish" says=["a layer shared with a deeper part", "1.1 runs it, under the name 0"]
+import copy
+
+
+def shape_detective(model: nn.Module, shape: tuple[int, ...]) -> tuple[str, tuple[int, ...]] | None:
+    twin = copy.deepcopy(model).to("meta")
+    running = []
+
+    def begin(name, module, args):
+        running.append((name, tuple(args[0].shape)))
+
+    def finish(module, args, output):
+        running.pop()
+
+    for name, module in twin.named_modules():
+        module.register_forward_pre_hook(partial(begin, name))
+        module.register_forward_hook(finish, prepend=True)
+    try:
+        with torch.device("meta"):
+            twin(torch.zeros(shape))
+    except Exception:
+        depth = lambda entry: len(entry[0].split(".")) if entry[0] else 0
+        return sorted(running, key=depth)[-1]
     return None

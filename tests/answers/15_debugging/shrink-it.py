@@ -6,7 +6,7 @@
 # - "It need not hold that more lines fail if fewer do"
 # - "`lines` itself stays as it is"
 # - "If `lines` doesn't fail, raise a `ValueError`"
-# - "A list that fails when empty shrinks to `[]`"
+# - "if the empty list fails then, the answer is `[]`"
 # - "`fails` is called at most 150 times"
 #
 # Admits:
@@ -334,7 +334,7 @@ def shrink_it(lines, fails_):
     return lines
 
 
-# %% wrong="never asks about the empty list" breaks="A list that fails when empty shrinks to `[]`" says=["the empty list fails, too"]
+# %% wrong="never asks about the empty list" breaks="if the empty list fails then, the answer is `[]`" says=["the empty list fails, too"]
 def shrink_it(lines, fails):
     if not fails(lines):
         raise ValueError("it does not fail")
@@ -621,3 +621,28 @@ def shrink_it(lines: list[str], fails: Callable[[list[str]], bool]) -> list[str]
             size //= 2
         elif not went:
             return lines
+
+
+# %% wrong="cuts the given list, and puts it back in the end" breaks="`lines` itself stays as it is" says=["the given list was changed when fails was asked"]
+def shrink_it(lines: list[str], fails: Callable[[list[str]], bool]) -> list[str]:
+    if not fails(list(lines)):
+        raise ValueError("these lines don't fail")
+    if fails([]):
+        return []
+    original, size = list(lines), max(1, len(lines) // 2)
+    while True:
+        start, removed = 0, False
+        while start < len(lines):
+            block = lines[start : start + size]
+            del lines[start : start + size]
+            if fails(list(lines)):
+                removed = True
+            else:
+                lines[start:start] = block
+                start += size
+        if size == 1 and not removed:
+            break
+        size = max(1, size // 2)
+    answer = list(lines)
+    lines[:] = original
+    return answer

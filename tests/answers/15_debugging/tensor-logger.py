@@ -854,3 +854,21 @@ def tensor_logger(write):
             return result
 
     return Logger()
+
+
+# %% wrong="a new exception of the class" breaks="the exception is raised again" says=["got 'a new RuntimeError'", "the exception that the operator raised"]
+def tensor_logger(write: Callable[[str], object]) -> TorchDispatchMode:
+    class Logger(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kwargs = kwargs or {}
+            words = [describe(a) for a in args] + [f"{k}={describe(v)}" for k, v in kwargs.items()]
+            head = f"{func.overloadpacket.__name__}({', '.join(words)}) -> "
+            try:
+                result = func(*args, **kwargs)
+            except Exception as error:
+                write(head + type(error).__name__)
+                raise type(error)(f"{func.overloadpacket.__name__}: {error}") from error
+            write(head + describe(result))
+            return result
+
+    return Logger()

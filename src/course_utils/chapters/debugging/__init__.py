@@ -4,14 +4,27 @@ Everything here is made on purpose, for the chapter on debugging. A function tha
 thing takes the name of what is wrong with it and gives the same thing every time.
 """
 
-from course_utils.chapters.debugging.bad_numbers import LOGGED, check_logged, hunt_with
+from course_utils.chapters.debugging.bad_numbers import (
+    LOGGED,
+    WIDE_AND_NARROW,
+    Beneath,
+    check_logged,
+    hunt_with,
+)
 from course_utils.chapters.debugging.checkpoints import (
     UNUSUAL_FILES,
     check_load,
+    not_saved,
     small_model,
     write_checkpoint,
 )
-from course_utils.chapters.debugging.findings import changes, check_finding, no_mode_left, state_of
+from course_utils.chapters.debugging.findings import (
+    about_bfloat16,
+    changes,
+    check_finding,
+    no_mode_left,
+    state_of,
+)
 from course_utils.chapters.debugging.guards import (
     check_device,
     check_guard,

@@ -6,9 +6,11 @@ import contextlib
 import math
 import re
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_utils.chapters.debugging.findings import no_mode_left
 from course_utils.learner.checks import check_equal
@@ -69,6 +71,24 @@ LOGGED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "linear": lambda x: F.linear(x, x[:1], x[0, :1]).tanh(),
     "turned in place": lambda x: x.clone().t_().mul_(2).squeeze_(0),
 }
+
+
+class Beneath(TorchDispatchMode):
+    """Below a logger: keeps the last exception that an operator raised."""
+
+    raised: Exception | None = None
+
+    def __torch_dispatch__(self, func, types, args: tuple = (), kwargs=None) -> Any:
+        try:
+            return func(*args, **(kwargs or {}))
+        except Exception as error:
+            self.raised = error
+            raise
+
+    def name_of(self, error: Exception) -> str:
+        """The class of what came out of a logger's block, "new" if no operator raised it."""
+        new = self.raised is not None and error is not self.raised
+        return "a new " * new + type(error).__name__
 
 
 # Exercise 15.6: losses, some with a NaN or an infinity on the way.
@@ -135,6 +155,8 @@ HUNTED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "a number of no dimension": lambda x: x.sum().log(),
     "a gradient in the loss": _gradient_in_the_loss,
     "a steep gradient in the loss": _a_steep_gradient,
+    "a number beyond float32": lambda x: (x * 1e300).sum(),
+    "bfloat16": lambda x: (x.bfloat16() * 1e38 * 10).sum(),
     "half": lambda x: ((x + 300).half() * (x + 300).half()).sum(),
     "power": lambda x: x.pow(0.5).sum(),
     "no gradient": lambda x: (x.detach() * 2).sum(),
@@ -142,6 +164,14 @@ HUNTED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "inf minus inf": lambda x: (x.exp() * math.inf - math.inf).sum(),
     "twice": lambda x: ((x - 5).sqrt() + x.log()).sum(),
 }
+
+
+# Numbers and dtypes of another range than float32: as cases of the check.
+WIDE_AND_NARROW = [
+    ("half", [1.0, 5], ("forward", "mul"), "300 * 300 is too much for float16"),
+    ("bfloat16", [1.0], ("forward", "mul"), "1e38 * 10 is too much for bfloat16"),
+    ("a number beyond float32", [1.0], ("forward", "mul"), "1e300 is finite in Python"),
+]
 
 
 def hunt_with(nan_hunt: Callable, program: str, values: list[float]) -> tuple:
@@ -195,7 +225,11 @@ def check_logged(
     lines, result, raised, late, after, elsewhere = outcome
     ends = expected[-1].rpartition(" ")[2]
     fails = ends if ends.endswith("Error") else ""
-    why = "what the operator raised, raised again" if fails else "no operator raises anything here"
+    why = (
+        "the exception that the operator raised, raised again"
+        if fails
+        else "no operator raises anything here"
+    )
     check_equal(raised, fails, "what came out of the block", why)
     lent = "another logger was made meanwhile, and the lines went to its write"
     assert not elsewhere, lent

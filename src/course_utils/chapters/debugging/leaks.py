@@ -94,6 +94,8 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
             log.append(nn.Parameter(first.weight.detach().clone()))
         if leak == "two sizes":
             many.extend([loss.detach(), loss.detach()])
+        if leak == "a tensor that holds itself" and len(calls) == 3:
+            carrier.me = carrier
         if leak == "the same again":
             log.append(held)
         if "a list that empties" in leak:
@@ -142,6 +144,7 @@ def make_training(leak: str) -> tuple[Callable[[], None], dict[str, Any], list]:
         "one in three steps": {"log": log},
         "one in the third step": {"log": log},
         "a list on a tensor": {"carrier": carrier},
+        "a tensor that holds itself": {"carrier": carrier},
         "one list by two names": {"log": log, "again": log},
         "weights by other names": {"log": log},
         "copies of the weights": {"log": log},
@@ -195,6 +198,7 @@ SMALL_LEAKS = [
     ("a tensor that grows", [], "it is one thing, however many numbers it holds"),
     ("nobody is suspected", [], "an empty dict, for which step() runs all the same"),
     ("one list by two names", ["log", "again"], "count for each name, whatever it is a name of"),
+    ("a tensor that holds itself", [], "from step 3 on; the suspect itself counts before, too"),
     ("a list on a tensor", ["carrier"], "a tensor has attributes, too: follow its neighbours"),
 ]
 

@@ -70,7 +70,7 @@ class Patchy(Dataset):
             raise RuntimeError("the server timed out after 3 attempts: it exited unexpectedly")
         if away and index == 9 and trouble == "raises in the worker, at the last item":
             raise Unreadable("the file has one row less here")
-        if trouble == "an item that is None" and index == 6:
+        if trouble == "items that are None" or (trouble == "an item that is None" and index == 6):
             return None
         if trouble == "an item without its label":
             return {"image": 0} | ({"label": 1} if index != 6 else {})
@@ -92,7 +92,8 @@ def autopsy_with(autopsy: Callable, trouble: str, batch_size: int, seconds: floa
         try:
             verdict = autopsy(dataset, batch_size, seconds)
         except Exception as error:
-            words = f"{type(error).__name__} came out of the answer, expected a verdict"
+            told = str(error).partition("\n")[0][:90]
+            words = f"{type(error).__name__} came out of the answer, expected a verdict: {told}"
             raise AssertionError(words) from error
         finally:
             workers = [getattr(iterator, "_num_workers", 0) for iterator in kept]
@@ -135,6 +136,7 @@ def _wait() -> None:
 # Items that default_collate refuses, and what raises in other classes: as cases of the check.
 UNJOINED = [
     ("an item that is None", 4, 60, ("collate", 1), "a TypeError: any class counts"),
+    ("items that are None", 4, 60, ("collate", 0), "ask default_collate: np.stack takes more"),
     ("an item without its label", 4, 60, ("collate", 1), "a KeyError, in the batch of item 6"),
     ("an item with an exception of its own", 4, 60, ("item", 7), "any class of Exception counts"),
     ("a state that nobody tells", 4, 60, ("pickle", None), "any class of Exception counts"),

@@ -73,6 +73,8 @@ def shrink_with(shrink_it: Callable, test: str, lines: list[str]) -> tuple:
             f"fails was called with a thing of type {kind}, expected a list of lines"
         )
         calls.append(1)
+        words = "the given list was changed when fails was asked, which may look at it: take a copy"
+        assert given == lines, words
         assert len(calls) <= 20_000, "fails was called 20000 times: does the loop end?"
         return SHRUNK[test](tried)
 

@@ -78,6 +78,13 @@ def make_suspect(name: str, training: bool = True) -> nn.Module:
     def twice(model: Any, x: torch.Tensor) -> torch.Tensor:
         return model.tail(model.block(model.block(x)))
 
+    def again(model: Any, x: torch.Tensor) -> torch.Tensor:
+        return model(x[:, 2:]).view(-1, 7) if x.shape[1] > 2 else x
+
+    def shared() -> nn.Module:
+        layer = linear(4, 6)
+        return chain(layer, chain(nn.ReLU(), Lambda(lambda m, x: m.own(x), own=layer)))
+
     makers: dict[str, Callable[[], nn.Module]] = {
         "classifier": lambda: chain(
             nn.Conv2d(1, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), linear(576, 10)
@@ -110,6 +117,8 @@ def make_suspect(name: str, training: bool = True) -> nn.Module:
         ),
         "an IndexError": lambda: chain(linear(4, 4), Lambda(lambda m, x: x.select(1, 4))),
         "one sample": lambda: chain(linear(4, 4), nn.BatchNorm1d(4)),
+        "a part that calls itself": lambda: chain(linear(4, 4), Lambda(again)),
+        "a layer shared with a deeper part": shared,
         "float64 weights": lambda: Lambda(
             lambda m, x: m.layer({torch.float32: x.double()}[x.dtype]), layer=linear(4, 4).double()
         ),
@@ -154,6 +163,20 @@ UNUSUAL_SUSPECTS: list[tuple] = [
     ("None beside a tensor", (2, 4), ("1", (2, 3)), True, "an argument behind x may be anything"),
     ("no dimension", (), ("1", ()), True, "a shape may be empty, and the input has no dimension"),
     ("called twice", (0, 4), ("block.0", (0, 6)), True, "a batch of no row"),
+    (
+        "a part that calls itself",
+        (2, 4),
+        ("1", (2, 4)),
+        True,
+        "its inner call finished, not its outer",
+    ),
+    (
+        "a layer shared with a deeper part",
+        (2, 4),
+        ("0", (2, 6)),
+        True,
+        "1.1 runs it, under the name 0",
+    ),
     ("a part that helps itself", (2, 4), None, True, "it catches what its child raises: it works"),
 ]
 

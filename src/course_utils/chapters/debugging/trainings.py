@@ -93,6 +93,9 @@ def make_patient(illness: str, seed: int = 0) -> Patient:
             layers[0].get_parameter("bias")[0] = -30
             layers[2].get_parameter("bias")[:] = torch.tensor([-30.0, 2, 2])
         layers.append(nn.ReLU())
+    if illness == "healthy with features in metres":  # of nanometres
+        x, rows = x * 1e-9, Lambda(lambda m, x: x * 1e9)
+        layers.insert(0, rows)
     if illness == "softmax twice" or shares:
         layers.append(nn.Softmax(-1))
     if illness == "softmax twice with no layer of its own":
@@ -176,6 +179,7 @@ SIGNS = {
     "rate with nothing that moves": "the gradients are still there after step()",
     "healthy with a ReLU at its end": "it learns: look at the scores, not at the names of layers",
     "healthy with a head that starts at 0": "the body's .grad is 0 at first, but it is there",
+    "healthy with features in metres": "it learns; its rows are close, as features are 1e-9",
     "healthy with constant features": "it learns; compare whole rows",
     SHARES: "it learns: probabilities are right here, as its loss is no cross-entropy",
     "healthy with units that are off": "it learns: some gradients are 0, and others aren't",
@@ -235,6 +239,8 @@ UNUSUAL_PAIRS: list[tuple] = [
     ("zeros of two signs", False, None, "0 and -0 are equal here: compare values, not bytes"),
     ("NaN of two signs", False, None, "two NaN are equal here, whatever their bits"),
     ("memory in one run alone", False, None, "leave new_empty out before you pair the two runs"),
+    ("a bias in bfloat16", False, ("0.2", "addmm"), "models may be of any dtype"),
+    ("a part that calls itself", False, ("0", "mul"), "its inner call was over, not its outer"),
 ]
 
 
@@ -251,7 +257,12 @@ def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
     def twice(factor: float) -> nn.Module:
         """One part at two places; only at the second the factor shows."""
         part = Lambda(lambda m, x: x.mul(2) if x.min() < 0 else x.mul(factor))
-        return nn.Sequential(part, nn.ReLU(), part).to(device)
+        return nn.Sequential(part, nn.ReLU(), nn.Sequential(part)).to(device)
+
+    def again(factor: float) -> nn.Module:
+        """A part that calls itself, and then multiplies."""
+        part = Lambda(lambda m, x: m(x[:, 2:]).mul(factor) if x.shape[1] > 2 else x)
+        return nn.Sequential(part).to(device)
 
     def buffers() -> nn.Module:
         return nn.Sequential(nn.BatchNorm1d(2), Calls())
@@ -336,10 +347,11 @@ def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
             {"tail": lambda x: x.topk(1, largest=False)},
         ),
     }
-    if kind == "a bias in float64":
-        one, other = make().double(), make().double()
+    if kind.startswith("a bias in"):
+        dtype, shift = getattr(torch, kind.split()[-1]), 1e-12 if "float64" in kind else 0.25
+        one, other = make().to(dtype), make().to(dtype)
         with torch.no_grad():
-            other.get_parameter("0.2.bias")[1] += 1e-12
+            other.get_parameter("0.2.bias")[1] += shift
         return one, other
     if kind == "one model for both":
         return (both := make(), both)
@@ -351,6 +363,8 @@ def make_pair(kind: str) -> tuple[nn.Module, nn.Module]:
         return nn.Sequential(own(2)), nn.Sequential(own(3))
     if kind == "one part at two places":
         return twice(2), twice(3)
+    if kind == "a part that calls itself":
+        return again(2), again(3)
     if kind == "a hook of its own":
         return make(), hooked()
     if kind == "other names":
