@@ -1979,3 +1979,32 @@ def batch_norm_backward(
     g = grad * weight.view(-1, 1, 1)
     g = g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)
     return g / std, (grad * hat).sum(dims), grad.sum(dims)
+
+
+# %% wrong="one number for the whole tensor is taken off" says=["y is right where all means are 10000 and wrong where some are -10000", "grad_x is right where all means are 10000"]
+def _moments(x):
+    middle = x.detach().mean()
+    first = (x - middle).mean((0, 2, 3), keepdim=True)
+    second = (x - middle).square().mean((0, 2, 3), keepdim=True)
+    return first + middle, (second - first.square()).clamp(min=0)
+
+
+def batch_norm(x, weight, bias, running_mean, running_var, training, momentum=0.1, eps=1e-5):
+    mean, var = running_mean.view(-1, 1, 1), running_var.view(-1, 1, 1)
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError("one value")
+        mean, var = _moments(x)
+        running_mean = torch.lerp(running_mean, mean.flatten(), momentum)
+        running_var = torch.lerp(running_var, var.flatten() * n / (n - 1), momentum)
+    y = (x - mean) / (var + eps).sqrt() * weight.view(-1, 1, 1) + bias.view(-1, 1, 1)
+    return y, running_mean, running_var
+
+
+def batch_norm_backward(grad, x, weight, eps=1e-5):
+    mean, var = _moments(x)
+    hat = (x - mean) / (var + eps).sqrt()
+    g, dims = grad * weight.view(-1, 1, 1), (0, 2, 3)
+    left = g - g.mean(dims, keepdim=True) - hat * (g * hat).mean(dims, keepdim=True)
+    return left / (var + eps).sqrt(), (grad * hat).sum(dims), grad.sum(dims)

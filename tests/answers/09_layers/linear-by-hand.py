@@ -266,3 +266,10 @@ def linear_by_hand(x, weight, bias):
 def linear_by_hand(x, weight, bias):
     y = x @ weight.t() if x.any() else x.new_zeros(*x.shape[:-1], weight.shape[0])
     return y if bias is None else y + bias
+
+
+# %% wrong="a graph only where x requires a gradient" says=["no gradient reaches weight (which alone requires one)", "only if another argument requires a gradient"]
+def linear_by_hand(x, weight, bias):
+    with torch.set_grad_enabled(x.requires_grad):
+        y = x @ weight.t()
+        return y if bias is None else y + bias

@@ -675,3 +675,18 @@ def norm_family(x: torch.Tensor, kind: str, groups: int = 1, eps: float = 1e-5) 
         return x * (x.square().mean(dims, keepdim=True) + eps).rsqrt()
     var, mean = torch.var_mean(x, dims, correction=0, keepdim=True)
     return (x - mean) * (var + eps).rsqrt()
+
+
+# %% wrong="one number for the whole tensor is taken off" says=["instance norm is right where all means are 10000 and wrong where some are -10000", "take off each mean"]
+def norm_family(x, kind, groups=1, eps=1e-5):
+    if kind == "group" and x.shape[1] % groups:
+        raise ValueError("groups")
+    if kind == "rms":
+        return x * (x.square().mean((1, 2, 3), keepdim=True) + eps).rsqrt()
+    y = x - x.detach().mean()
+    if kind == "group":
+        y = y.reshape(len(x), groups, -1, *x.shape[2:])
+    dims = {"batch": (0, 2, 3), "instance": (2, 3), "group": (2, 3, 4)}.get(kind, (1, 2, 3))
+    first, second = y.mean(dims, keepdim=True), y.square().mean(dims, keepdim=True)
+    var = (second - first.square()).clamp(min=0)
+    return ((y - first) * (var + eps).rsqrt()).reshape(x.shape)

@@ -332,3 +332,48 @@ def packed_sequences(rnn, sequences):
     packed = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
     output, lengths = nn.utils.rnn.pad_packed_sequence(rnn(packed)[0], batch_first=rnn.batch_first)
     return [row[:length] for row, length in zip(output, lengths.tolist(), strict=True)]
+
+
+# %% wrong="packs kept by the tensors" says=["the same tensors with other numbers give other outputs than the layer", "make each result anew"]
+_packs = {}
+
+
+def packed_sequences(rnn, sequences):
+    key = tuple(id(sequence) for sequence in sequences)
+    if key not in _packs:
+        _packs[key] = nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False)
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(rnn(_packs[key])[0], batch_first=True)
+    return [row[:length] for row, length in zip(padded, lengths.tolist())]
+
+
+# %% wrong="a graph only where the layer's weights want one" says=["no gradient flows back to the sequences, which alone require one"]
+def packed_sequences(rnn, sequences):
+    with torch.set_grad_enabled(any(p.requires_grad for p in rnn.parameters())):
+        output, _ = rnn(nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False))
+        padded, lengths = nn.utils.rnn.pad_packed_sequence(output, batch_first=True)
+        return [row[:length] for row, length in zip(padded, lengths.tolist())]
+
+
+# %% wrong="a graph only where a sequence wants one" says=["no gradient flows back to the layer's weights, which alone require one"]
+def packed_sequences(rnn, sequences):
+    with torch.set_grad_enabled(sequences[0].requires_grad):
+        output, _ = rnn(nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False))
+        padded, lengths = nn.utils.rnn.pad_packed_sequence(output, batch_first=True)
+        return [row[:length] for row, length in zip(padded, lengths.tolist())]
+
+
+# %% wrong="the last word is where the output isn't zeros" says=["an output of zeros is an output"]
+def packed_sequences(rnn, sequences):
+    output, _ = rnn(nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False))
+    padded, _ = nn.utils.rnn.pad_packed_sequence(output, batch_first=True)
+    return [row[row.ne(0).any(-1)] for row in padded]
+
+
+# %% wrong="a first state as wide as the layer's, whatever proj_size is" says=["an LSTM with proj_size=2, lengths 3, 1: raised RuntimeError", "with a proj_size h is narrower than c"]
+def packed_sequences(rnn, sequences):
+    count = rnn.num_layers * (1 + rnn.bidirectional)
+    state = sequences[0].new_zeros(count, len(sequences), rnn.hidden_size)
+    state = (state, state) if rnn.mode == "LSTM" else state
+    output, _ = rnn(nn.utils.rnn.pack_sequence(sequences, enforce_sorted=False), state)
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(output, batch_first=True)
+    return [row[:length] for row, length in zip(padded, lengths.tolist())]

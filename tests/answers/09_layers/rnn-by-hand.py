@@ -18,7 +18,7 @@
 #
 # - "or all are float64": batch of 1, float64, weights that require a gradient
 # - "`x` and the weights may require a gradient already": truncated_gradient, float64, all three require a gradient
-# - "`time` need not be a multiple of k": ((6, 3), (7, 3), (5, 1), (4, 9), (4, 3), (5, 5))
+# - "`time` need not be a multiple of k": ((6, 3), (7, 3), (5, 1), (4, 9), (4, 3), (5, 5), (1, 1))
 
 # %% wrong="z the other way round" breaks="Return the new state" says=["z keeps the old state, 1 - z takes the new one"]
 def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
@@ -1233,3 +1233,78 @@ def truncated_gradient(x, w_ih, w_hh, k):
         part, h = slope(w_hh.detach(), h.detach(), piece)
         total = total + part
     return total
+
+
+# %% wrong="a state of zeros needs no product in the loop" says=["truncated_gradient, time 1, k = 1: raised RuntimeError", "the first step reads its state of zeros by w_hh, too"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h, c = state if kind == "lstm" else (state, None)
+    a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
+    if kind == "rnn":
+        return (a + b).tanh()
+    if kind == "gru":
+        (a_r, a_z, a_n), (b_r, b_z, b_n) = a.chunk(3, 1), b.chunk(3, 1)
+        z = (a_z + b_z).sigmoid()
+        return (1 - z) * (a_n + (a_r + b_r).sigmoid() * b_n).tanh() + z * h
+    i, f, g, o = (a + b).chunk(4, 1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w, inputs = w_hh.detach().clone().requires_grad_(), (x @ w_ih.t()).detach()
+    h = inputs[0].tanh()
+    loss = h.sum()
+    for t in range(1, len(x)):
+        h = (inputs[t] + (h.detach() if t % k == 0 else h) @ w.t()).tanh()
+        loss = loss + h.sum()
+    return torch.autograd.grad(loss, w)[0]
+
+
+# %% wrong="None is the gradient of a single step" says=["truncated_gradient, time 1, k = 1: the gradient is None; the first step reads its state of zeros by w_hh, too"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h, c = state if kind == "lstm" else (state, None)
+    a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
+    if kind == "rnn":
+        return (a + b).tanh()
+    if kind == "gru":
+        (a_r, a_z, a_n), (b_r, b_z, b_n) = a.chunk(3, 1), b.chunk(3, 1)
+        z = (a_z + b_z).sigmoid()
+        return (1 - z) * (a_n + (a_r + b_r).sigmoid() * b_n).tanh() + z * h
+    i, f, g, o = (a + b).chunk(4, 1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w, inputs = w_hh.detach().clone().requires_grad_(), (x @ w_ih.t()).detach()
+    h = inputs[0].tanh()
+    loss = h.sum()
+    for t in range(1, len(x)):
+        h = (inputs[t] + (h.detach() if t % k == 0 else h) @ w.t()).tanh()
+        loss = loss + h.sum()
+    return torch.autograd.grad(loss + 0 * inputs.requires_grad_().sum(), w, allow_unused=True)[0]
+
+
+# %% wrong="the last part of b_hh is added outside r" says=["gru, batch of 2, 3 features, a state of 4: h: r multiplies all of b_n, its bias too"]
+def rnn_by_hand(kind, x, state, w_ih, w_hh, b_ih, b_hh):
+    h, c = state if kind == "lstm" else (state, None)
+    a, b = x @ w_ih.t() + b_ih, h @ w_hh.t() + b_hh
+    if kind == "rnn":
+        return (a + b).tanh()
+    if kind == "gru":
+        (a_r, a_z, a_n), (b_r, b_z, b_n) = a.chunk(3, 1), b.chunk(3, 1)
+        last = b_hh.chunk(3)[2]
+        z = (a_z + b_z).sigmoid()
+        return (1 - z) * (a_n + last + (a_r + b_r).sigmoid() * (b_n - last)).tanh() + z * h
+    i, f, g, o = (a + b).chunk(4, 1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def truncated_gradient(x, w_ih, w_hh, k):
+    w, inputs = w_hh.detach().clone().requires_grad_(), (x @ w_ih.t()).detach()
+    h, loss = x.new_zeros(x.shape[1], len(w)), 0
+    for t in range(len(x)):
+        h = (inputs[t] + (h.detach() if t % k == 0 else h) @ w.t()).tanh()
+        loss = loss + h.sum()
+    return torch.autograd.grad(loss, w)[0]

@@ -380,3 +380,25 @@ def transposed_conv(x, weight, stride=1, padding=0):
     size = [(a - 1) * stride - 2 * padding + b for a, b in zip((h, w), weight.shape[2:])]
     shape = (n, weight.shape[1], *size)
     return torch.nn.grad.conv2d_input(shape, weight, x, stride=stride, padding=padding)
+
+
+# %% wrong="the kernel's height for both sides" says=["the height takes kh, the width takes kw"]
+def transposed_conv(x, weight, stride=1, padding=0):
+    (n, _, h, w), (_, d, kh, kw) = x.shape, weight.shape
+    full = x.new_zeros(n, d, (h - 1) * stride + max(kh, kw), (w - 1) * stride + max(kh, kw))
+    for i in range(kh):
+        for j in range(kw):
+            part = torch.einsum("nchw,cd->ndhw", x.detach(), weight.detach()[:, :, i, j])
+            rows = slice(i, i + (h - 1) * stride + 1, stride)
+            full[:, :, rows, j : j + (w - 1) * stride + 1 : stride] += part
+    height, width = ((m - 1) * stride + kh - padding for m in (h, w))
+    return full[:, :, padding:height, padding:width]
+
+
+# %% wrong="a negative padding for conv2d" says=["padding 3 around a kernel of 2 x 3: raised RuntimeError", "then pixels are cut, not added"]
+def transposed_conv(x, weight, stride=1, padding=0):
+    (n, c, h, w), (kh, kw) = x.shape, weight.shape[2:]
+    spread = x.new_zeros(n, c, (h - 1) * stride + 1, (w - 1) * stride + 1)
+    spread[:, :, ::stride, ::stride] = x.detach()
+    turned = weight.detach().flip(2, 3).transpose(0, 1)
+    return F.conv2d(spread, turned, padding=(kh - 1 - padding, kw - 1 - padding))

@@ -17,6 +17,7 @@ from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.calls import check_rules, watched
 from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
+from course_utils.learner.tracebacks import add_words
 
 
 def run_conv_arithmetic(conv_arithmetic, layers: list[dict], size: int) -> tuple:
@@ -282,6 +283,8 @@ def check_transposed_conv(try_transposed_conv, x, weight, *how):
     try:
         y, names, spoilt = try_transposed_conv(x, weight, *how)
     except RuntimeError as error:
+        if "negative padding" in str(error):
+            add_words(error, "padding may exceed the kernel: then pixels are cut, not added")
         if not x.requires_grad or "in-place" not in str(error):
             raise
         words = "here x and weight require a gradient: add up under torch.no_grad()"
@@ -292,6 +295,10 @@ def check_transposed_conv(try_transposed_conv, x, weight, *how):
     assert not nothing, words
     x, weight = x.detach(), weight.detach()
     right = F.conv_transpose2d(x, weight, stride=stride, padding=padding)
+    (height, width), more = right.shape[2:], weight.shape[2] - weight.shape[3]
+    for size in (height, width + more), (height - more, width):
+        crossed = more and isinstance(y, torch.Tensor) and y.shape[2:] == size
+        assert not crossed, f"{tuple(y.shape[2:])} pixels: the height takes kh, the width takes kw"
     bare = F.conv_transpose2d(x, weight, stride=stride)
     slips = {"padding is cut from the result here": bare}
     if not how:

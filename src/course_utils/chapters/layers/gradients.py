@@ -21,6 +21,8 @@ NAN = (
     "from arising (chapter 06)"
 )
 LEFT = "it left the graph on the way: detach, no_grad, .data, .item() and numpy do that"
+ALONE = " (which alone requires one)"
+OTHERS = "is the graph made only if another argument requires a gradient (x.requires_grad)?"
 
 
 @ends_in_notebook
@@ -74,7 +76,8 @@ def check_gradients(
             continue
         mine, where = found[name], f"{what}: the gradient of {name}"
         nothing = truth.count_nonzero() > 0 and (mine is None or mine.count_nonzero() == 0)
-        assert not nothing, f"{what}: no gradient reaches {name}: {LEFT}"
+        why = OTHERS if name.endswith(ALONE) else LEFT
+        assert not nothing, f"{what}: no gradient reaches {name}: {why}"
         nan = mine is not None and mine.isnan().any() and not truth.isnan().any()
         assert not nan, f"{where} has a NaN where the values have none: {NAN}"
         mine = torch.zeros_like(truth) if mine is None else mine
@@ -98,8 +101,21 @@ def gradients_of(
 ) -> dict[str, Tensor | None] | None:
     """By name the gradient of each tensor; None where no result is in a graph.
 
-    A graph doesn't travel to the judge: this runs beside the answer. Of the results as many
-    floating tensors count as the library gives.
+    Of several tensors each comes once more, by its name and ``ALONE``, from a call in which no
+    other requires a gradient. A graph doesn't travel to the judge: this runs beside the answer.
+    """
+    found = _gradients(function, exercise, arguments)
+    for name in list(found) if found and len(found) > 1 else ():
+        found[name + ALONE] = (_gradients(function, exercise, arguments, name) or {}).get(name)
+    return found
+
+
+def _gradients(
+    function: Callable[..., Any], exercise: str, arguments: tuple, alone: str = ""
+) -> dict[str, Tensor | None] | None:
+    """The gradients of one call, in which all tensors require one, or that of this name alone.
+
+    Of the results as many floating tensors count as the library gives.
     """
     right = LIBRARY[exercise]
 
@@ -115,6 +131,8 @@ def gradients_of(
     ]
     for name, value in zip(names, given, strict=False):
         wanted |= dict(_leaves(name, value))
+    for name in [name for name in wanted if alone not in ("", name)]:
+        wanted.pop(name).requires_grad_(False)
     count = len(_floating(right(*given)))
     results = _floating(function(*given))[:count]
     parts = [y for y in results if y.requires_grad]

@@ -21,6 +21,10 @@ FAR = (
     "{} is right near zero and wrong at a mean of 10000: E[x²] - E[x]² loses its digits there; take"
     " the mean off before you square or multiply"
 )
+MIXED = (
+    "{} is right where all means are 10000 and wrong where some are -10000: take off each mean "
+    "before you square or multiply, not one number for the whole tensor"
+)
 
 
 def check_batch_norm_1(try_batch_norm, x, training, normal, *options):
@@ -41,13 +45,27 @@ def check_batch_norm_1(try_batch_norm, x, training, normal, *options):
     check_digits(found_var, new_var, "the new running variance", of_var)
 
 
-def check_far(part, right, name, slips, rtol=2e-4, off=3e-2):
+def signs(kind, x):
+    """1 or -1 for each number: the same for those that share a mean, and for others another."""
+    image, channel = (torch.arange(n, device=x.device) for n in x.shape[:2])
+    image = image.unsqueeze(1)
+    which = {"batch": channel, "layer": image, "instance": image + channel}
+    odd = which.get(kind, image + channel // 2) % 2  # two channels for each group
+    return (1 - 2 * odd)[..., None, None]
+
+
+def shifts(kind, x):
+    """What moves the numbers, and what to say where a result is wrong there alone."""
+    return (0, ""), (10_000, FAR), (10_000 * signs(kind, x), MIXED)
+
+
+def check_far(part, right, name, slips, rtol=2e-4, off=3e-2, words=FAR):
     """One result for numbers about 10000, ``off`` by that much; with ``slips``, about 0."""
     if slips is not None:
         check_digits(part, right, name, slips, rtol, 1e-4)
     close = isinstance(part, torch.Tensor) and part.shape == right.shape
     close = close and torch.allclose(part.detach().float(), right, off / 3, off)
-    assert close, FAR.format(name)
+    assert close, words.format(name)
     check_digits(part, right, name, rtol=off / 3, atol=off)
 
 
@@ -55,7 +73,7 @@ def check_batch_norm_far(try_batch_norm, normal):
     """Training on numbers about 10000, in float32, beside the same numbers about 0."""
     x, (weight, bias) = normal(4, 2, 2, 3), normal(2, 2).unbind()
     names = ("y", "the new running mean", "the new running variance")
-    for shift in (0, 10_000):
+    for shift, words in shifts("batch", x):
         moved = x + shift
         mean, var = (torch.full_like(weight, value) for value in (0.0, 1.0))
         memory = [mean.double(), var.double()]
@@ -69,7 +87,7 @@ def check_batch_norm_far(try_batch_norm, normal):
             *memory_slips(moved, mean, var, True, 0.1),
         ]
         for name, part, right, known in zip(names, parts, (y, *memory), slips, strict=True):
-            check_far(part, right.float(), name, None if shift else known, 1e-4)
+            check_far(part, right.float(), name, None if words else known, 1e-4, words=words)
 
 
 def check_batch_norm_3(try_batch_norm_backward, x, normal, *options, silent=False):
@@ -107,7 +125,9 @@ def check_backward_far(try_batch_norm_backward, normal):
     """Backward on float32 numbers about 10000, beside the same numbers about 0."""
     x, some, weight = normal(4, 2, 3, 3), normal(4, 2, 3, 3), normal(2)
     centred = some - some.mean((0, 2, 3), keepdim=True)  # what the mean is off by cancels
-    for shift, grad, off in ((0, some, 3e-2), (10_000, some, 3e-2), (10_000, centred, 1e-4)):
+    near, far, mixed = shifts("batch", x)
+    trials = (*near, some, 3e-2), (*far, some, 3e-2), (*far, centred, 1e-4), (*mixed, some, 3e-2)
+    for shift, told, grad, off in trials:
         moved = x + shift
         wide, w, b = (t.double().requires_grad_() for t in (moved, weight, 0 * weight))
         y = F.batch_norm(wide, None, None, w, b, training=True)
@@ -119,8 +139,9 @@ def check_backward_far(try_batch_norm_backward, normal):
         names = ("grad_x", "grad_weight", "grad_bias")
         parts = check_parts(result, *names)
         for name, part, truth, known in zip(names, parts, right, slips, strict=True):
-            near = off if name == "grad_weight" else 3e-2
-            check_far(part, truth.float(), name, None if shift else known, 1e-4, near)
+            close = off if name == "grad_weight" else 3e-2
+            known = None if told else known
+            check_far(part, truth.float(), name, known, 1e-4, close, told)
 
 
 def check_norm_family(try_norm_family, x, kind, *options):
@@ -146,7 +167,7 @@ def check_norm_family(try_norm_family, x, kind, *options):
 def check_norm_far(try_norm_family, kind, normal):
     """A norm of float32 numbers about 10000, beside the same numbers about 0."""
     x = normal(3, 4, 2, 3)
-    for shift in (0, 10_000):
+    for shift, words in shifts(kind, x):
         moved = x + shift
         y, _, _ = try_norm_family(moved, kind, 2, 1e-5)
         wide = moved.double()
@@ -156,5 +177,5 @@ def check_norm_far(try_norm_family, kind, normal):
             "instance": F.instance_norm,
             "group": lambda x: F.group_norm(x, 2),
         }[kind](wide).float()
-        known = None if shift else norm_slips(x, kind, 2, 1e-5)
-        check_far(y, right, f"{kind} norm", known)
+        known = None if words else norm_slips(x, kind, 2, 1e-5)
+        check_far(y, right, f"{kind} norm", known, words=words)

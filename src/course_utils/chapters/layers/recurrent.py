@@ -23,12 +23,14 @@ from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.calls import check_rules
 from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device, seeded
+from course_utils.learner.tracebacks import add_words
 from course_utils.learner.values import check_parts
 
 CELLS = {"rnn": torch.rnn_tanh_cell, "gru": torch.gru_cell, "lstm": torch.lstm_cell}
 
 
 RECURRENT = ("*rnn*", "*gru*", "*lstm*")
+ONE_STEP = "the first step reads its state of zeros by w_hh, too: after it the gradient is zeros"
 TIME_FIRST = "the rectangle is (time, batch, features), unless it is asked for with batch_first"
 
 
@@ -82,6 +84,9 @@ def check_rnn_by_hand_2(
     try:
         found, names, spoilt = try_truncated_gradient(*given, k)
     except RuntimeError as error:
+        left_out = "element 0" in str(error) or "not have been used" in str(error)
+        if time == 1 and left_out and of_two_steps(try_truncated_gradient, given, k) is not None:
+            raise AssertionError(f"raised RuntimeError: {error}; {ONE_STEP}") from None
         again = refused(lambda: try_truncated_gradient(*given, 2)) if k == 1 else "not asked"
         if "element 0" in str(error) and again == "nothing":
             raise AssertionError(f"raised RuntimeError: {error}; {COUNTED_LATE}") from None
@@ -90,9 +95,21 @@ def check_rnn_by_hand_2(
         words = "here all is float64: is something that you make, such as the state, float32?"
         raise AssertionError(f"raised RuntimeError: {error}; {words}") from None
     check_rules(names, spoilt, "*rnn*", "*gru*", "*lstm*")
+    if found is None and time == 1:
+        later = of_two_steps(try_truncated_gradient, given, k)
+        assert later is None, f"the gradient is None; {ONE_STEP}"
     right = bptt_gradient(x, w_ih, w_hh, range(k, time, k))
     slips = gradient_slips(x, w_ih, w_hh, k, right)
     check_digits(found, right, "the gradient", slips)
+
+
+def of_two_steps(try_truncated_gradient, given, k):
+    """What the answer gives where it reads ``x`` twice: None where it raises or gives nothing."""
+    x, *weights = given
+    try:
+        return try_truncated_gradient(torch.cat([x, x]), *weights, k)[0]
+    except RuntimeError:
+        return None
 
 
 def make_rnn(
@@ -120,7 +137,10 @@ def run_packed_sequences(
     sequences: list[torch.Tensor],
     again: bool = False,
 ) -> tuple:
-    """The outputs of two calls, how often the layer ran, what changed, and gradients.
+    """The outputs of two calls, how often the layer ran, what changed, gradients, and more.
+
+    More are the outputs for the same tensors while their numbers are halved, and what sends no
+    gradient back where it alone requires one.
 
     Args:
         packed_sequences: the answer.
@@ -164,7 +184,38 @@ def run_packed_sequences(
     other = make_rnn(kind, copies[0].dtype, **options)
     changed = ["the list of sequences was changed"] * moved + changed
     changed += ["the layer's batch_first was changed"] * (rnn.batch_first != other.batch_first)
-    return results[0], results[-1], count, sorted(set(changed)), gradients
+    halved, lost = None, ""
+    if not changed and isinstance(results[0], (list, tuple)):
+        halved = with_halves(packed_sequences, rnn, sequences)
+        lost = lost_alone(
+            packed_sequences, lambda: make_rnn(kind, copies[0].dtype, **options), copies
+        )
+    return results[0], results[-1], count, sorted(set(changed)), gradients, halved, lost
+
+
+def with_halves(packed_sequences, rnn, sequences: list[torch.Tensor]) -> list | None:
+    """The outputs for these very tensors while they hold half of their numbers."""
+    own = {id(sequence): sequence.detach() for sequence in sequences}.values()
+    for sequence in own:
+        sequence.mul_(0.5)
+    outputs = packed_sequences(rnn, sequences)
+    for sequence in own:
+        sequence.mul_(2)
+    found = outputs if isinstance(outputs, (list, tuple)) else []
+    return [y.detach() if isinstance(y, torch.Tensor) else y for y in found]
+
+
+def lost_alone(packed_sequences, make, sequences: list[torch.Tensor]) -> str:
+    """The layer or the sequences, whichever gets no gradient where the other requires none."""
+    for name in ("the layer's weights", "the sequences"):
+        rnn, given = make(), [sequence.detach().clone() for sequence in sequences]
+        if name == "the sequences":
+            rnn.requires_grad_(False)
+            given = [sequence.requires_grad_() for sequence in given]
+        outputs = packed_sequences(rnn, given)
+        if not all(y.requires_grad for y in outputs if isinstance(y, torch.Tensor)):
+            return name
+    return ""
 
 
 def gradients_of_all(
@@ -199,7 +250,13 @@ def check_packed_sequences(
     wanted: Any = gradients_of_all(rnn, right, sequences)
     right = [y.detach() for y in right]
     given = kind, options, [sequence.detach() for sequence in sequences], again
-    found, second, calls, changed, gradients = try_packed_sequences(*given)
+    try:
+        result = try_packed_sequences(*given)
+    except RuntimeError as error:
+        if options.get("proj_size") and ("size" in str(error) or "number of" in str(error)):
+            add_words(error, "with a proj_size h is narrower than c, and so are the outputs")
+        raise
+    found, second, calls, changed, gradients, halved, lost = result
     assert not changed, f"not as it was: {'; '.join(changed)}"
     assert found is not None, "packed_sequences returned None: is there an answer yet?"
     assert isinstance(found, (list, tuple)), f"a {type(found).__name__} came back, expected a list"
@@ -221,6 +278,8 @@ def check_packed_sequences(
         sort = TIME_FIRST
     if quiet and times == [n - 1 for n in expected]:
         sort = "a row of zeros is a word like any other, not padding"
+    if options.get("blank") and times != expected and not any(times):
+        sort = "an output of zeros is an output: its sequence's length says where it ends"
     check_equal(times, expected, "the outputs' times", sort)
     kept = "a second call with the same sequences gives another result: what is kept?"
     for y, later in zip(found, second, strict=True):
@@ -247,3 +306,14 @@ def check_packed_sequences(
         words = f"no gradient flows from the outputs back to sequence {i}: is it detached?"
         assert gradient is not None, words
         check_digits(gradient, truth, f"the gradient of sequence {i} from all outputs", atol=1e-4)
+    why = "is the graph made only if others do (.requires_grad, .training)?"
+    assert not lost, f"no gradient flows back to {lost}, which alone require one: {why}"
+    later = [rnn(sequence.detach() / 2)[0].detach() for sequence in sequences]
+    same = len(halved) == len(later) and all(
+        isinstance(y, torch.Tensor)
+        and y.shape == truth.shape
+        and torch.allclose(y, truth, 1e-3, 1e-5)
+        for y, truth in zip(halved, later, strict=False)
+    )
+    why = "a tensor's numbers can change between two calls: make each result anew"
+    assert same, f"the same tensors with other numbers give other outputs than the layer: {why}"

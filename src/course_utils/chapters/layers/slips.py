@@ -297,6 +297,8 @@ def gru_slips(x, h, weights, order):
     r, z = (a_r + b_r).sigmoid(), (a_z + b_z).sigmoid()
     early = F.linear(r * h, w_hh.chunk(3)[2], b_hh.chunk(3)[2])
     slips[RESET] = (1 - z) * (a_n + early).tanh() + z * h
+    outside = a_n + r * F.linear(h, w_hh.chunk(3)[2]) + b_hh.chunk(3)[2]
+    slips[RESET + " "] = (1 - z) * outside.tanh() + z * h
     words = "r multiplies the part of b, the old state's, not that of a"
     slips[words] = (1 - z) * (r * a_n + b_n).tanh() + z * h
     for number, wrong in enumerate(list(permutations(range(3)))[1:]):
