@@ -793,6 +793,7 @@ with every_case() as case:
     check_way(case, batch, w, "the way, with a batch")
     check_way(case, batch, w * (w != 3), "the way, with a weight of 0")
     check_way(case, batch, torch.full_like(w, 2), "the way, with equal weights")
+    check_way(case, batch, torch.ones_like(w), "the way, with weights of 1")
 ### BEGIN HIDDEN TESTS
 generator = torch.Generator().manual_seed(7)
 x = torch.randn(20, 5, 8, 3, generator=generator, dtype=torch.float64).to(device)
@@ -1261,8 +1262,9 @@ print(rearrange(address, "n p m q -> (n p) (m q)"))
 # For `blocks` of shape (…, n, p, q), of any dtype, return (…, n·p, n·q): the n blocks of each batch
 # entry along the diagonal, zeros elsewhere, as `torch.block_diag` does it for separate matrices.
 #
-# - No loop: the number of operators must not grow with n or with the batch. No `torch.block_diag`.
-# - Gradients flow. An infinity or a NaN in one block stays in its place: 0 · ∞ is not 0.
+# - No loop: the number of operators must not grow with n or with the batch, nor with p or q. No
+#   `torch.block_diag`.
+# - Gradients flow to real blocks. An infinity or a NaN in one block stays in its place: 0 · ∞ is not 0.
 # - Any size may be 0.
 #
 # Example: n = 2 blocks of shape (1, 2), `[[1, 2]]` and `[[3, 4]]`, give `[[1, 2, 0, 0], [0, 0, 3, 4]]`.
@@ -1316,6 +1318,8 @@ with every_case() as case:
     check(case, large[:10], large, "a larger batch")
     deep = large.view(8, 5, 3, 2, 2)
     check(case, deep[:2, :2], deep, "a larger batch of two dimensions")
+    check(case, many[:3], many.view(3, 8, 2), "blocks of more rows")
+    check(case, many[:3], many.view(3, 2, 8), "blocks of more columns")
     with case("the way"):
         _, names, changed, _ = try_calls("block_diagonal", torch.ones(2, 2, 3, device=device))
         check_rules(names, changed, "block_diag")
@@ -1455,7 +1459,8 @@ with every_case() as case:
         name = f"ones, and {more + 3} on the diagonal"
         numerics.check_first_step(power_iteration, case, near, name)
     with case("the global random numbers"):
-        *_, moved = try_calls("power_iteration", even)
+        _, names, _, moved = try_calls("power_iteration", even)
+        numerics.check_only_norms(names)
         assert not moved, "PyTorch's global generator was used or seeded: make one of your own"
         numerics.check_own_generator(try_operators, even)
 ### BEGIN HIDDEN TESTS

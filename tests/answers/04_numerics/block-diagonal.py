@@ -5,6 +5,7 @@
 # - "as `torch.block_diag` does it for separate matrices"
 # - "the number of operators must not grow with n"
 # - "or with the batch"
+# - "nor with p or q"
 # - "No `torch.block_diag`"
 # - "Gradients flow"
 # - "stays in its place: 0 · ∞ is not 0"
@@ -310,3 +311,13 @@ def block_diagonal(blocks):
     i = torch.arange(n)
     out[..., i, i, :, :] = blocks
     return out.reshape(*blocks.shape[:-3], n * p, n * q)
+
+
+# %% wrong="a loop over the rows of a block" breaks="nor with p or q" says=["blocks of more rows", "is there a loop?"]
+def block_diagonal(blocks: torch.Tensor) -> torch.Tensor:
+    """Block-diagonal matrices (..., n * p, n * q) from blocks (..., n, p, q) of any dtype."""
+    *batch, n, p, q = blocks.shape
+    result = blocks.new_zeros(*batch, n, p, n, q)
+    for row in range(p):
+        result[..., row, :, :].diagonal(dim1=-3, dim2=-2).copy_(blocks[..., row, :].mT)
+    return result.reshape(*batch, n * p, n * q)

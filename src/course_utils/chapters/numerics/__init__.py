@@ -23,6 +23,7 @@ from course_utils.chapters.numerics.linear_algebra import (
     check_fit_way,
     check_growth,
     check_lost,
+    check_only_norms,
     check_own_generator,
     check_qr,
     check_steps,

@@ -183,6 +183,13 @@ def check_steps(
             check_close(a @ pair[1], pair[0] * pair[1], "A v", rtol=1e-2, atol=1e-3)
 
 
+def check_only_norms(names: list[str]) -> None:
+    """That no function of ``torch.linalg`` but a norm is among those that were called."""
+    banned = [name for name in names if name.startswith("linalg_") and "norm" not in name]
+    words = "was called: from torch.linalg only norms are allowed"
+    assert not banned, f"{banned[0].replace('_', '.', 1)} {words}"
+
+
 def check_own_generator(operators: Answer, a: torch.Tensor) -> None:
     """That no operator draws from the global generator, not even one that is put back behind it."""
     notes, *_ = operators("power_iteration", a)
