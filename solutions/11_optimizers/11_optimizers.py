@@ -462,8 +462,8 @@ print("zeros:", second_step(False))
 # every group whose `.grad` isn't None.
 #
 # - A group has its own options. Between two steps a group's options may change, as schedulers do
-#   it; they also add one of their own, `initial_lr`. And `load_state_dict` adds `differentiable` to
-#   `self.defaults`. So name the five that are meant.
+#   it; they also add some of their own, such as `initial_lr` and `max_lr`. And `load_state_dict` adds
+#   `differentiable` to `self.defaults`. So name the five that are meant.
 # - Keep the buffers in `self.state`, so that `state_dict()` carries them. `.grad` stays as it is.
 # - `step(closure)` calls the closure once, with gradients enabled, and returns its loss; without
 #   one it returns `None`.
@@ -480,7 +480,7 @@ import copy
 
 from course_utils.chapters.optimizers import ADAM_CASES, ADAM_OPTIONS, NAN, SGD_CASES, check_sgd_run
 from course_utils.chapters.optimizers import check_adam_run, check_defaults, check_halved, told
-from course_utils.chapters.optimizers import check_odd_runs, check_small
+from course_utils.chapters.optimizers import SGD_SMALL, check_odd_runs, check_small
 from course_utils.chapters.optimizers import check_sgd_step, run_adam, run_sgd_with, torch_adam
 
 
@@ -593,8 +593,9 @@ with every_case() as case:
     ):
         with case(name):
             check_sgd_run(try_sgd(steps, **options), steps, options)
-    with case("parameters of rare shapes, and gradients that are infinite or NaN"):
-        check_small(try_sgd(3, small=True))
+    for name, more in SGD_SMALL.items():
+        with case(name):
+            check_small(try_sgd(3, small=True, **more), more)
 ### BEGIN HIDDEN TESTS
 for steps, options in ((33, {"weight_decay": 0.3}), (40, {"momentum": 0.7, "cut": 7})):
     check_sgd_run(try_sgd(steps, **options), steps, options)
@@ -1613,8 +1614,8 @@ print("sums, divided by 5: ", gradient_from(pieces, lambda piece: 1 / 5))
 # - `pieces` is a list of pairs (inputs, labels) of *unequal* sizes, some perhaps empty, not all.
 #   Each piece passes through the model once (an empty one may be skipped), and its `backward` runs
 #   before the next piece's forward.
-# - Old gradients are forgotten. Frozen parameters arrive with `.grad` None, and keep it; all others
-#   take part in the model's answer.
+# - Old gradients are forgotten, whatever they were. Frozen parameters arrive with `.grad` None, and
+#   keep it; all others take part in the model's answer.
 # - Where the norm is at most `max_norm`, which may be infinite, the gradient stays as it is; it may
 #   also be zero.
 # - Nothing else of the model changes, nor do the pieces, and no optimizer is needed.
@@ -1657,6 +1658,7 @@ CLIPS = {
     "a limit of 0": ("plain", [3, 2], 0.0),
     "the first piece and the last are empty": ("plain", [0, 4, 1, 0], 0.2),
     "a weight that is stored transposed": ("transposed", [3, 2], 0.1),
+    "old gradients that are NaN and infinite": ("broken past", [3, 2], 0.1),
 }
 with every_case() as case:
     for name, (kind, sizes, max_norm) in CLIPS.items():
@@ -1752,8 +1754,9 @@ print("log 10:", round(torch.tensor(10.0).log().item(), 2))
 #
 # Return the pair of lists of plain numbers, rates and losses, of equal length. The model arrives with
 # `.grad` None, perhaps with frozen parameters, or a weight that two layers share; hand it back
-# unchanged: the same weights, the same buffers (its `state_dict` holds all of them), modes (train or
-# eval) and `.grad`. `x` and `y` stay as they are.
+# unchanged: the same weights, to the last digit, the same buffers (its `state_dict` holds all of
+# them; `forward` may put a new tensor in a buffer's place), modes (train or eval) and `.grad`. `x`
+# and `y` stay as they are.
 #
 # Example: one weight, 1, the input 1 and the target 0: with rates from 0.01 to 1 in three steps
 # they are 0.01, 0.1, 1 and the losses 1, 0.9604, 0.6147.
@@ -2081,9 +2084,9 @@ for batch in (8, 32, 64, 128, 512):
 # w ← w - rate · (c · w + the batch's noise).
 #
 # Write `batch_and_rate(rate, batch, curvature, noise)`: the mean of w² after very many steps. All four
-# are positive; the curvature and the noise lie between 0.01 and 100. Where it grows without bound,
-# return `float("inf")`. No simulation: it should be exact, to nearly all of a float's digits, however
-# small the rate is, down to 1e-100.
+# are positive; the curvature and the noise lie between 0.01 and 100, the rate between 1e-100 and 1e100.
+# Where it grows without bound, return `float("inf")`. No simulation: it should be exact, to nearly all
+# of a float's digits, however small the rate is.
 #
 # Example: rate 0.5, batch 2, curvature 1, noise 2: a step makes w² into 0.25 · w² + 0.5 on average. It
 # settles where that changes nothing: at 2/3.
@@ -2530,10 +2533,10 @@ show(figure, f"The contours of a bent valley, twice. {words}")
 # %% [markdown]
 # ### Exercise 11.11 — Few evaluations ★★ · 8 min · 2 points
 #
-# Write `lbfgs_closure(loss_of, start)`: the minimum of a smooth function. `loss_of` takes a float64
-# tensor of the shape of `start` and gives a 0-D tensor, by operations that autograd follows. It may be
-# called **at most 100 times**, even where that isn't enough. At the w that you return no entry of the
-# gradient may exceed 0.001.
+# Write `lbfgs_closure(loss_of, start)`: the minimum of a smooth function. `start` is of float64.
+# `loss_of` takes a float64 tensor of the shape of `start` and gives a 0-D tensor, by PyTorch's own
+# operations, which autograd follows. It may be called **at most 100 times**, even where that isn't
+# enough. At the w that you return no entry of the gradient may exceed 0.001.
 #
 # `w` is a plain tensor, without a graph and requiring no gradient; `start` stays as it is (it is
 # contiguous). `loss_of` has no stray minima. `torch.optim.LBFGS` will do it, but nothing else is forbidden.
@@ -2624,7 +2627,8 @@ for name, losses in finished.items():
 #
 # Write `race(step, p, grad, state)`: the new value of one parameter tensor and the new state, a pair.
 # It is called for each of the six tensors in each of the 150 steps. `step` counts from 1. `state` is
-# `{}` at first, and then what you returned for this tensor. All is in float64.
+# `{}` at first, and then what you returned for this tensor. What you remember goes in there, and
+# nowhere else. All is in float64.
 #
 # The loss after step 150 must be **below 0.01**. Everything of this chapter is allowed, and so is
 # calling what you wrote in its exercises. `p` and `grad` stay as they are.

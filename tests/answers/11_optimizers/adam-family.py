@@ -23,6 +23,7 @@
 #
 # - "After any number of steps": three hundred steps
 # - "`lr` may differ from step to step": lr halved after each step, as by a scheduler
+# - "`lr` may differ": a rate of 0 in the second step
 # - "`state` is a dict that is yours": two tensors in turn, each with its own state
 
 # %% wrong="no bias correction" breaks="as sections 4 and 5 describe it" says=["no bias correction"]
@@ -1188,3 +1189,42 @@ def adam_family(
         return p - lr * grad / (v.sqrt() + eps), state
     v = top if kind == "amsgrad" else v
     return p - m / (1 - b1**t) / ((v / (1 - b2**t)).sqrt() + eps), state
+
+
+# %% wrong="at a rate of 0 it hands p back" breaks="The new `p` shares no memory with the old one" says=["a rate of 0 in the second step", "the new p, beside the old, is still a view"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    b1, b2 = betas
+    new_state = {"t": state.get("t", 0) + 1}
+    g = grad if kind == "adamw" else grad + weight_decay * p
+    new_state["v"] = v = b2 * state.get("v", 0) + (1 - b2) * g * g
+    if kind == "amsgrad":
+        new_state["top"] = v = torch.maximum(state.get("top", v), v)
+    if kind != "rmsprop":
+        new_state["m"] = b1 * state.get("m", 0) + (1 - b1) * g
+    if lr == 0:
+        return p, new_state
+    t = new_state["t"]
+    if kind == "rmsprop":
+        return p - lr * g / (v.sqrt() + eps), new_state
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    return p - lr * (new_state["m"] / (1 - b1**t)) / ((v / (1 - b2**t)).sqrt() + eps), new_state
+
+
+# %% wrong="a step of rate 0 is left out" breaks="`lr` may differ from step to step" says=["a rate of 0 in the second step", "the state feels its gradient all the same"]
+def adam_family(p, grad, state, kind, lr, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+    if not lr:
+        return p.clone(), state
+    if kind == "adamw":
+        p = p * (1 - lr * weight_decay)
+    else:
+        grad = grad + weight_decay * p
+    t, zero = state.get("t", 0) + 1, torch.zeros_like(p)
+    m = betas[0] * state.get("m", zero) + (1 - betas[0]) * grad
+    v = betas[1] * state.get("v", zero) + (1 - betas[1]) * grad**2
+    top = torch.maximum(state.get("top", zero), v)
+    new = {"t": t, "m": m, "v": v, "top": top}
+    if kind == "rmsprop":
+        return p - lr * grad / (v.sqrt() + eps), new
+    size = (top if kind == "amsgrad" else v) / (1 - betas[1] ** t)
+    return p - lr * m / (1 - betas[0] ** t) / (size.sqrt() + eps), new

@@ -230,7 +230,7 @@ def batch_and_rate(rate: float, batch: int, curvature: float, noise: float) -> f
     return rate * noise**2 / (batch * curvature * (2 - rate * curvature))
 
 
-# %% wrong="infinite just below the limit as well" breaks="Where it grows without bound, return `float(\"inf\")`" says=["1 of 12 cases fail", "batch_and_rate(1.9999, 2, 1.0, 1.0): it is inf: the limit is 2 / curvature, and this rate is below"]
+# %% wrong="infinite just below the limit as well" breaks="Where it grows without bound, return `float(\"inf\")`" says=["batch_and_rate(1.9999, 2, 1.0, 1.0): it is inf: the limit is 2 / curvature, and this rate is below"]
 def batch_and_rate(rate, batch, curvature, noise):
     x = rate * curvature
     if x > 2 - 1e-3:
@@ -250,7 +250,7 @@ def batch_and_rate(rate, batch, curvature, noise):
     return rate * rate * noise**2 / batch / shrinks
 
 
-# %% wrong="twenty-eight digits" breaks="however small the rate is" says=["1 of 12 cases fail", "batch_and_rate(1e-100, 2, 0.5, 1.0): it is inf: 1 - (1 - rate · c)² takes nearly equal"]
+# %% wrong="twenty-eight digits" breaks="however small the rate is" says=["batch_and_rate(1e-100, 2, 0.5, 1.0): it is inf: 1 - (1 - rate · c)² takes nearly equal"]
 def batch_and_rate(rate, batch, curvature, noise):
     from decimal import Decimal
 

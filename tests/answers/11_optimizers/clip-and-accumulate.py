@@ -24,6 +24,7 @@
 # - "which may be infinite": float("inf")
 # - "Frozen parameters": the first layer is frozen
 # - "it may also be zero": a gradient of zero
+# - "whatever they were": old gradients that are NaN and infinite
 # - "Fill `.grad` as one large batch would": a weight that is stored transposed
 
 # %% wrong="the mean of the means" breaks="*unequal* sizes" says=["the mean of the means"]
@@ -651,3 +652,29 @@ def clip_and_accumulate(
     for inputs, labels in pieces:
         (F.cross_entropy(model(inputs), labels) / len(pieces)).backward()
     return nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
+
+
+# %% wrong="old gradients times zero" breaks="Old gradients are forgotten" says=["old gradients that are NaN and infinite", "times 0 that is NaN"]
+def clip_and_accumulate(model, pieces, max_norm):
+    for p in model.parameters():
+        if p.grad is not None:
+            p.grad *= 0
+    count = sum(len(labels) for _, labels in pieces)
+    for inputs, labels in pieces:
+        (F.cross_entropy(model(inputs), labels, reduction="sum") / count).backward()
+    return nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
+
+
+# %% wrong="0 / 0 in the norm alone" breaks="it may also be zero" says=["a gradient of zero: the norm: expected 0.00000, got nan: is there a 0 / 0?"]
+def clip_and_accumulate(model, pieces, max_norm):
+    model.zero_grad()
+    count = sum(len(labels) for _, labels in pieces)
+    for inputs, labels in pieces:
+        (F.cross_entropy(model(inputs), labels, reduction="sum") / count).backward()
+    grads = [p.grad for p in model.parameters() if p.grad is not None]
+    largest = max(grad.abs().max() for grad in grads)
+    norm = largest * sum((grad / largest).square().sum() for grad in grads).sqrt()
+    if norm > max_norm:
+        for grad in grads:
+            grad.mul_(max_norm / norm)
+    return norm

@@ -12,6 +12,7 @@
 # - "of equal length"
 # - "perhaps with frozen parameters"
 # - "the same weights"
+# - "to the last digit"
 # - "the same buffers"
 # - "modes (train or eval)"
 # - "and `.grad`"
@@ -21,6 +22,7 @@
 # Admits:
 #
 # - "or a weight that two layers share": a network, two of whose layers share a weight
+# - "`forward` may put a new tensor in a buffer's place": forward may put a new tensor
 # - "not finite": a loss that is nan at once
 # - "exceeds four times the smallest so far": a loss of 4.41 times the smallest
 
@@ -1318,3 +1320,164 @@ def lr_range(
 floor, cut = "noise floor: the rate should fall now", "a milestone cut the rate"
 found = (cut, "zero_grad forgotten", "rate above the limit", "rate too low", floor)
 diagnosis = {f"run {number}": words for number, words in enumerate(found, start=1)}
+
+
+# %% wrong="the copy is in float32" breaks="to the last digit" says=["they were rounded, as in float32"]
+import math
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    before = {name: value.float() for name, value in copy.deepcopy(model.state_dict()).items()}
+    optimizer = torch.optim.SGD(model.parameters(), lr=lowest)
+    rates, losses = [], []
+    for i in range(steps):
+        optimizer.param_groups[0]["lr"] = lowest * (highest / lowest) ** (i / (steps - 1))
+        optimizer.zero_grad()
+        loss = F.mse_loss(model(x), y)
+        rates.append(optimizer.param_groups[0]["lr"])
+        losses.append(loss.item())
+        if not math.isfinite(losses[-1]) or losses[-1] > 4 * min(losses):
+            break
+        loss.backward()
+        optimizer.step()
+    optimizer.zero_grad()
+    model.load_state_dict(before)
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+# %% wrong="all of it is put into training mode" breaks="note the rate and the loss, `F.mse_loss(model(x), y)`, before the step" says=["all of it was in training mode"]
+import copy
+import math
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    before = copy.deepcopy(model.state_dict())
+    modes = {module: module.training for module in model.modules()}
+    model.train()
+    factor = (highest / lowest) ** (1 / (steps - 1))
+    rates, losses = [], []
+    for i in range(steps):
+        lr = lowest * factor**i
+        model.zero_grad()
+        loss = F.mse_loss(model(x), y)
+        rates.append(lr)
+        losses.append(loss.item())
+        if not math.isfinite(losses[-1]) or losses[-1] > 4 * min(losses):
+            break
+        loss.backward()
+        with torch.no_grad():
+            for p in model.parameters():
+                if p.grad is not None:
+                    p -= lr * p.grad
+    model.zero_grad()
+    model.load_state_dict(before)
+    for module, mode in modes.items():
+        module.training = mode
+    return rates, losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+# %% wrong="copies into the buffers that there were" breaks="the same buffers" says=["forward may put a new tensor in a buffer's place"]
+import numpy as np
+
+
+def _losses(model, x, y, rates):
+    for rate in rates:
+        loss = F.mse_loss(model(x), y)
+        yield loss.item()
+        if not loss.requires_grad:
+            continue
+        loss.backward()
+        with torch.no_grad():
+            for p in model.parameters():
+                if p.grad is not None:
+                    p.sub_(rate * p.grad)
+                    p.grad = None
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    held = [*model.parameters(), *model.buffers()]
+    copies = [tensor.detach().clone() for tensor in held]
+    rates = [float(rate) for rate in np.geomspace(lowest, highest, steps)]
+    losses = []
+    for value in _losses(model, x.detach(), y.detach(), rates):
+        losses.append(value)
+        if not np.isfinite(value) or value > 4 * min(losses):
+            break
+    with torch.no_grad():
+        for tensor, kept in zip(held, copies):
+            tensor.copy_(kept)
+    return rates[: len(losses)], losses
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}
+
+
+# %% right="a context manager, and a scheduler for the rates"
+import math
+from contextlib import contextmanager
+
+
+@contextmanager
+def _borrowed(model):
+    kept = {name: value.detach().clone() for name, value in model.state_dict().items()}
+    try:
+        yield
+    finally:
+        for p in model.parameters():
+            p.grad = None
+        model.load_state_dict(kept)
+
+
+def lr_range(model, x, y, lowest, highest, steps):
+    record = []
+    with _borrowed(model):
+        optimizer = torch.optim.SGD(model.parameters(), lr=float(lowest))
+        factor = (highest / lowest) ** (1 / (steps - 1))
+        growing = torch.optim.lr_scheduler.ExponentialLR(optimizer, factor)
+        while len(record) < steps:
+            optimizer.zero_grad()
+            loss = F.mse_loss(model(x.detach()), y.detach())
+            record.append((float(optimizer.param_groups[0]["lr"]), loss.item()))
+            if not math.isfinite(record[-1][1]):
+                break
+            if record[-1][1] > 4 * min(value for _, value in record):
+                break
+            if loss.requires_grad:
+                loss.backward()
+            optimizer.step()
+            growing.step()
+    rates, losses = zip(*record)
+    return list(rates), list(losses)
+
+
+diagnosis = {
+    "run 1": "a milestone cut the rate",
+    "run 2": "zero_grad forgotten",
+    "run 3": "rate above the limit",
+    "run 4": "rate too low",
+    "run 5": "noise floor: the rate should fall now",
+}

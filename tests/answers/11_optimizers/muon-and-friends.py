@@ -19,6 +19,7 @@
 # Admits:
 #
 # - "A direction of zeros stays zero": a gradient of zeros
+# - "one step for a matrix": lr 0
 # - "have p's dtype": a row in float32, lr 0.05
 
 # %% wrong="an exact orthogonal matrix" says=["take five rounds with these coefficients, nothing more exact"]
@@ -738,3 +739,17 @@ def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, neste
     whole = rounds((ahead / ahead.square().sum().sqrt().clamp(min=1e-7)).bfloat16(), 5)
     stretch = max(1.0, p.size(0) / p.size(1)) ** 0.5
     return (1 - lr * weight_decay) * p - lr * stretch * whole.to(p.dtype), mean
+
+
+# %% wrong="a step of rate 0 is left out" breaks="momentum · buffer + (1 - momentum) · grad" says=["lr 0", "it was left as it was: it changes in each step"]
+def muon_and_friends(p, grad, buffer, lr, weight_decay=0.1, momentum=0.95, nesterov=True):
+    if lr == 0:
+        return p.clone(), buffer.clone()
+    buffer = momentum * buffer + (1 - momentum) * grad
+    X = (1 - momentum) * grad + momentum * buffer if nesterov else buffer
+    X = X / X.norm().clamp(min=1e-7)
+    for _ in range(5):
+        A = X @ X.T
+        X = 3.4445 * X - 4.7750 * A @ X + 2.0315 * A @ A @ X
+    factor = max(1, p.shape[0] / p.shape[1]) ** 0.5
+    return (1 - lr * weight_decay) * p - lr * factor * X, buffer

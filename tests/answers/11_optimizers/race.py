@@ -3,6 +3,8 @@
 #
 # - "the new value of one parameter tensor and the new state, a pair"
 # - "`step` counts from 1"
+# - "What you remember goes in there"
+# - "and nowhere else"
 # - "must be **below 0.01**"
 # - "`p` and `grad` stay as they are"
 
@@ -96,7 +98,7 @@ def race(step, p, grad, state):
     return p - 0.06 * direction, KEPT
 
 
-# %% wrong="the state is forgotten" says=["does nothing stay in state?"]
+# %% wrong="the state is forgotten" breaks="What you remember goes in there" says=["does nothing stay in state?"]
 def race(step, p, grad, state):
     m = 0.9 * state.get("m", 0) + 0.1 * grad
     v = 0.999 * state.get("v", 0) + 0.001 * grad**2
@@ -158,3 +160,38 @@ def race(step: int, p: torch.Tensor, grad: torch.Tensor, state: dict) -> tuple[t
         optimizer.load_state_dict(state["saved"])
     optimizer.step()
     return w.detach(), {"saved": optimizer.state_dict()}
+
+
+# %% wrong="a memory by shape" breaks="and nowhere else" says=["what is remembered outside of state"]
+MEMORY = {}
+
+
+def race(step, p, grad, state):
+    key = tuple(p.shape)
+    m, v = MEMORY.get(key, (torch.zeros_like(p), torch.zeros_like(p)))
+    m = 0.9 * m + 0.1 * grad
+    v = 0.999 * v + 0.001 * grad**2
+    MEMORY[key] = (m, v)
+    m_hat, v_hat = m / (1 - 0.9**step), v / (1 - 0.999**step)
+    return p - 0.03 * m_hat / (v_hat.sqrt() + 1e-8), state
+
+
+# %% wrong="counts its calls" breaks="and nowhere else" says=["what is remembered outside of state"]
+def race(step, p, grad, state):
+    race.calls = getattr(race, "calls", 0) + 1
+    progress = min(race.calls / (6 * 150), 1.0)
+    rate = 0.05 * (1 - progress) + 1e-5
+    t = state.get("t", 0) + 1
+    m = 0.9 * state.get("m", 0) + 0.1 * grad
+    v = 0.999 * state.get("v", 0) + 0.001 * grad**2
+    new = p - rate * m / (1 - 0.9**t) / ((v / (1 - 0.999**t)).sqrt() + 1e-8)
+    return new, {"t": t, "m": m, "v": v}
+
+
+# %% right="a little noise in the first steps"
+def race(step, p, grad, state):
+    grad = grad + 1e-4 / step * torch.randn_like(grad) if step < 20 else grad
+    m = 0.9 * state.get("m", 0) + 0.1 * grad
+    v = 0.99 * state.get("v", 0) + 0.01 * grad**2
+    direction = m / (1 - 0.9**step) / ((v / (1 - 0.99**step)).sqrt() + 1e-8)
+    return p - 0.06 * direction, {"m": m, "v": v}

@@ -25,6 +25,8 @@
 # - "`buffer` is `None` before the first step": a first step with momentum and decay 0.25
 # - "`step(closure)`": steps by a closure
 # - "every parameter of every group": gradients that are infinite or NaN
+# - "such as `initial_lr` and `max_lr`": a group to which OneCycleLR has added max_lr
+# - "a group's options may change": a group whose rate is 0 in the second step
 # - "`state_dict()` carries them": from the old one's state_dict
 
 # %% wrong="the first buffer is dampened too" says=["the first buffer is the gradient itself"]
@@ -2113,4 +2115,74 @@ class Sgd(torch.optim.Optimizer):
                     old = self.state[p].get("buffer")
                     new, self.state[p]["buffer"] = sgd_family(p, p.grad, old, **options)
                     p[:] = new
+        return loss
+
+
+# %% wrong="hands on all but three" breaks="So name the five that are meant" says=["a group to which OneCycleLR has added max_lr", "hand over those options that are meant"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * d, None
+    if buffer is None:
+        buffer = d.clone()
+    else:
+        buffer = momentum * buffer + (1 - dampening) * d
+    return p - lr * (d + momentum * buffer if nesterov else buffer), buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    NOT_MEANT = {"params", "initial_lr", "differentiable"}
+
+    def __init__(self, params, lr: float, **options) -> None:
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {k: v for k, v in group.items() if k not in self.NOT_MEANT}
+            for p in group["params"]:
+                if p.grad is not None:
+                    state = self.state[p]
+                    new, state["buffer"] = sgd_family(p, p.grad, state.get("buffer"), **options)
+                    p.copy_(new)
+        return loss
+
+
+# %% wrong="a group of rate 0 is left out" breaks="to every parameter of every group" says=["a group whose rate is 0 in the second step", "its gradient goes into the buffer"]
+def sgd_family(p, grad, buffer, lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+    d = grad + weight_decay * p
+    if momentum == 0:
+        return p - lr * d, None
+    if buffer is None:
+        buffer = d.clone()
+    else:
+        buffer = momentum * buffer + (1 - dampening) * d
+    return p - lr * (d + momentum * buffer if nesterov else buffer), buffer
+
+
+class Sgd(torch.optim.Optimizer):
+    MEANT = "lr", "momentum", "dampening", "weight_decay", "nesterov"
+
+    def __init__(self, params, lr: float, **options) -> None:
+        defaults = dict(lr=lr, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False)
+        super().__init__(params, {**defaults, **options})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            options = {k: group[k] for k in self.MEANT}
+            for p in group["params"]:
+                if p.grad is not None and group["lr"]:
+                    state = self.state[p]
+                    new, state["buffer"] = sgd_family(p, p.grad, state.get("buffer"), **options)
+                    p.copy_(new)
         return loss

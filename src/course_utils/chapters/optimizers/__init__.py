@@ -28,7 +28,7 @@ from course_utils.chapters.optimizers.race import (
     run_race,
     run_race_with,
 )
-from course_utils.chapters.optimizers.range_test import (
+from course_utils.chapters.optimizers.range_runs import (
     RANGE_CASES,
     check_range_of_line,
     check_range_of_network,
@@ -41,11 +41,11 @@ from course_utils.chapters.optimizers.schedules import (
     rounded,
 )
 from course_utils.chapters.optimizers.settles import NEAR_CASES, SETTLE_CASES, check_settles
+from course_utils.chapters.optimizers.sgd_small import SGD_SMALL, check_small
 from course_utils.chapters.optimizers.steps import (
     SGD_CASES,
     check_sgd_run,
     check_sgd_step,
-    check_small,
     run_sgd_with,
     told,
 )

@@ -46,12 +46,29 @@ ADAM_CASES = {
 }
 
 
+def _rate(lr, step, halved, resting):
+    """The rate of a step, which counts from 0."""
+    if resting and step == 1:
+        return 0.0
+    return lr / 2**step if halved else lr
+
+
 def torch_adam(
-    kind, start, gradients, lr, betas, eps=1e-8, weight_decay=0.0, halved=False, moved=False
+    kind,
+    start,
+    gradients,
+    lr,
+    betas,
+    eps=1e-8,
+    weight_decay=0.0,
+    halved=False,
+    moved=False,
+    resting=False,
 ):
     """p after these steps of torch's optimizer; with ``halved``, lr is halved after each.
 
-    With ``moved`` somebody adds 1 to p after each step.
+    With ``moved`` somebody adds 1 to p after each step; with ``resting`` the second step's rate
+    is 0.
     """
     p = nn.Parameter(start.clone())
     kinds: dict[str, Any] = {"rmsprop": torch.optim.RMSprop, "adamw": torch.optim.AdamW}
@@ -60,7 +77,7 @@ def torch_adam(
     options = {"lr": lr, "eps": eps, "weight_decay": weight_decay, **means}
     optimizer = kinds.get(kind, torch.optim.Adam)([p], **options)
     for step, gradient in enumerate(gradients):
-        optimizer.param_groups[0]["lr"] = lr / 2**step if halved else lr
+        optimizer.param_groups[0]["lr"] = _rate(lr, step, halved, resting)
         p.grad = gradient.clone()
         optimizer.step()
         p.data.add_(float(moved))
@@ -73,6 +90,7 @@ A_BETA = "a beta of 0 is a number, and no default stands in for it"
 SMALL = "nothing stands below the fraction bar but the root and eps"
 GIVEN = "start from the p that is given, which somebody may have moved"
 EACH = "each step has its own lr, in the decay too"
+RESTS = "a step whose rate is 0 leaves p as it was, and the state feels its gradient all the same"
 NONE = "there is nothing to move, and nothing to raise"
 TURNED = "strides are none of its business; .view() goes by them"
 
@@ -92,6 +110,7 @@ _ODD = {
         {"halved": True, "weight_decay": 0.5},
         EACH,
     ),
+    "a rate of 0 in the second step": ([2.0, 0.5, -0.25], {"resting": True}, RESTS),
     "a tensor without elements": ([], {}, NONE),
     "a matrix that was transposed": ([2.0, 0.5, -0.25], {"weight_decay": 0.5}, TURNED),
 }
@@ -206,13 +225,15 @@ def run_adam(
     beside=False,
     moved=False,
     states=False,
+    resting=False,
     **options,
 ):
     """p after these steps of the learner's function; with ``halved``, lr is halved after each.
 
     With ``beside`` another tensor is stepped in turn, with a state that is its own. ``betas`` may
-    be None: then they are left out. With ``moved`` 1 is added to p after each step. With ``states``
-    the first step alone is taken, in other states of its tensors.
+    be None: then they are left out. With ``moved`` 1 is added to p after each step; with
+    ``resting`` the second step's rate is 0. With ``states`` the first step alone is taken, in other
+    states of its tensors.
     """
     options |= {} if betas is None else {"betas": betas}
     if states:
@@ -228,7 +249,7 @@ def run_adam(
     for step, given in enumerate(gradients):
         gradient = given.clone()  # another case has it, too
         seen.append(gradient)
-        rate = lr / 2**step if halved else lr
+        rate = _rate(lr, step, halved, resting)
         if beside:
             answer = adam_family(other, -gradient, others, kind, lr=rate, **options)
             other, others = pair_of(answer, "adam_family")

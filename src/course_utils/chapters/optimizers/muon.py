@@ -45,6 +45,7 @@ def check_muon(answer, case_of, slips=None, **options):
         "that is the direction; the running mean is kept": direction,
         "the direction alone is orthogonalised; the running mean is kept as it is": rounds,
         "the direction was divided in place, and it is the buffer": mean / mean.norm(),
+        "it was left as it was: it changes in each step, with momentum 0 as well": buffer,
     }
     words = next((said for said, part in wrong.items() if torch.allclose(kept, part, 0.02)), "")
     what = "the new buffer, a running mean,"
@@ -189,6 +190,11 @@ MUON_CASES = {  # p, grad, buffer, the new p, the new buffer; slips by p[0, 0]; 
             1.9526: L2_DECAY,
         },
         {"weight_decay": 5.0},
+    ),
+    "lr 0": (
+        ([[1.0, 2]], [[3.0, 4]], [[0.0, 0]], [[1.0, 2]], [[0.15, 0.2]]),
+        {},
+        {"lr": 0.0},
     ),
     "a square matrix": (
         (

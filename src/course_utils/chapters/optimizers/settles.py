@@ -44,6 +44,7 @@ SETTLE_CASES = {  # rate, batch, curvature, noise; the mean of w², and slips by
     (1.9999, 2, 1.0, 1.0): (9999.5, {}),
     (2.0, 4, 1.0, 1.0): (float("inf"), {}),
     (0.9, 4, 3.0, 1.0): (float("inf"), {}),
+    (1e100, 2, 1.0, 1.0): (float("inf"), {}),
 }
 
 

@@ -10,6 +10,7 @@ import torch
 import torch.nn as nn
 
 from course_utils.chapters.optimizers.sgd_slips import CLOSURE_KINDS, KINDS, SGD_SLIPS
+from course_utils.chapters.optimizers.sgd_small import run_small
 from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close, check_copied
 from course_utils.learner.devices import device
@@ -108,6 +109,7 @@ SGD_CASES = {  # the old buffer, the options, the new p, the new buffer, and kno
         0.5,
         {2.9: "a buffer of zeros isn't None: only the very first gradient is undamped."},
     ),
+    "a later step, lr 0": (2, {"momentum": 0.5, "lr": 0.0}, 3.0, 2, {}),
     "a first Nesterov step": (None, {"momentum": 0.5, "nesterov": True}, 2.85, 1, {2.9: AHEAD}),
     "a later Nesterov step": (
         4,
@@ -316,38 +318,11 @@ def check_slips(actual, expected, place, steps, options):
         assert not is_found(kind), said
 
 
-def run_small(kind):
-    """Parameters of no dimension, of one row and of no number, in float32, after three steps.
-
-    A fourth has a gradient with an infinity, and one with a NaN.
-    """
-    shapes = ((), (1, 3), (0, 2), (3,))
-    own = [nn.Parameter(torch.ones(shape, device=device)) for shape in shapes]
-    optimizer = kind(own, lr=0.1, momentum=0.5, weight_decay=0.1)
-    for step in range(3):
-        for p in own:
-            p.grad = torch.full_like(p, step - 0.5)
-        odd = [place if step == n else 0.5 for n, place in enumerate((torch.inf, torch.nan))]
-        own[-1].grad = torch.tensor([*odd, step - 0.5], device=device)
-        optimizer.step()
-    return [p.detach().clone() for p in own]
-
-
-def check_small(found):
-    """Compare parameters of rare shapes with those that torch.optim.SGD leaves."""
-    right = run_small(torch.optim.SGD)
-    words = "a gradient that is infinite or NaN is a gradient: what it does to p has to be seen"
-    same = torch.allclose(found[-1], right[-1], rtol=1e-5, equal_nan=True)
-    assert same, f"p is {found[-1].tolist()}, expected {right[-1].tolist()}: {words}"
-    for actual, expected in zip(found[:-1], right[:-1], strict=True):
-        check_close(actual, expected, f"a parameter of shape {tuple(expected.shape)}", rtol=1e-5)
-
-
 def run_sgd_with(Sgd, steps, cut=None, by_closure=False, small=False, **options):
     """The parameters after these steps of the learner's Sgd; or with ``small`` of rare shapes."""
     try:
         if small:
-            return run_small(Sgd)
+            return run_small(Sgd, **options)
         return run_sgd(Sgd, steps, cut, by_closure, **options)
     except (KeyError, IndexError) as error:
         if any(frame.name == "state_dict" for frame in traceback.extract_tb(error.__traceback__)):
@@ -369,9 +344,10 @@ def run_sgd_with(Sgd, steps, cut=None, by_closure=False, small=False, **options)
         )
         raise AssertionError(words) from None
     except TypeError as error:
-        if "unexpected keyword argument 'initial_lr'" not in str(error):
+        added = [name for name in ("initial_lr", "max_lr") if f"argument '{name}'" in str(error)]
+        if not added:
             raise
-        words = "a scheduler adds initial_lr to each group: hand over those options that are meant"
+        words = f"a scheduler adds {added[0]} to each group: hand over those options that are meant"
         raise AssertionError(f"{error}: {words}") from None
     except RuntimeError as error:
         if by_closure and "does not require grad" in str(error):
