@@ -25,7 +25,9 @@ def gradients_of(scores: torch.Tensor, weights: dict) -> dict:
 
 
 def run_tiny_transformer(tiny_transformer, ids: torch.Tensor, weights: dict, heads: int) -> tuple:
-    """What ``run_with_weights`` says, and of a second call the scores and the weights' gradients.
+    """What ``run_with_weights`` says, of a second call the scores and the weights' gradients, more.
+
+    More is the name of a weight that gets no gradient where it alone requires one, if there is one.
 
     Raises:
         AssertionError: a step in place overwrote what the backward pass needs, or the scores are
@@ -55,7 +57,16 @@ def run_tiny_transformer(tiny_transformer, ids: torch.Tensor, weights: dict, hea
             words = "a step in place, such as x += …, overwrites what a norm keeps for its backward"
             raise AssertionError(f"{words}: write x = x + …") from None
         scores = scores.detach()
-    return *told, scores, gradients
+    return *told, scores, gradients, gradients and lost_alone(tiny_transformer, ids, leaves, heads)
+
+
+def lost_alone(tiny_transformer, ids: torch.Tensor, weights: dict, heads: int) -> str:
+    """A weight that gets no gradient where the others require none: one of two, or none."""
+    for name in ("encoder.norm.weight", "token.weight"):
+        one = {key: weight.detach().requires_grad_(key == name) for key, weight in weights.items()}
+        if not tiny_transformer(ids, one, heads).requires_grad:
+            return name
+    return ""
 
 
 def check_tiny_transformer_1(
@@ -72,7 +83,7 @@ def check_tiny_transformer_1(
     ids = (seeded(seed)(batch, time).abs() * 1000).long() % len(letters)
     ids[:, :1] = 0  # a letter that padding_idx=0 would leave out
     try:
-        y, _, changed, spoilt, again, gradients = try_tiny_transformer(ids, weights, heads)
+        y, _, changed, spoilt, again, gradients, lost = try_tiny_transformer(ids, weights, heads)
     except RuntimeError as error:
         if f"({len(weights['place.weight'])})" not in str(error):
             raise
@@ -93,6 +104,8 @@ def check_tiny_transformer_1(
     check_value(y, right, "the result", slips, rtol=1e-3, atol=atol)
     assert gradients is not None, "no gradient flows from the scores to the weights"
     check_gradients(make, ids, gradients)
+    why = "is the graph made only if another weight does?"
+    assert not lost, f"no gradient reaches {lost}, which alone requires one: {why}"
 
 
 def scores_by_a_copy(model, ids):
