@@ -6,6 +6,8 @@ from typing import Any
 
 from torch import nn
 
+from course_utils.learner.tracebacks import what_was_raised
+
 # A network that a notebook defines: what its parts are, only the notebook knows.
 Network = Any
 
@@ -41,7 +43,7 @@ def bystander(*_: Any) -> None:
 def about_names(error: Exception, model: nn.Module) -> str:
     """What was raised, and the names that the model has."""
     known = ", ".join(repr(name) for name, _ in model.named_modules())
-    words = f"it raised {type(error).__name__}: {error}"
+    words = f"it {what_was_raised(error)}"
     if isinstance(error, KeyError) or "has no attribute" in str(error):
         words += f" (the model's modules are {known}; get_submodule finds deep ones)"
     if isinstance(error, IndexError):

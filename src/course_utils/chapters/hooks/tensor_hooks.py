@@ -13,7 +13,7 @@ from course_utils.chapters.hooks import slips as known_slips
 from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.checks import check_close
 from course_utils.learner.gradients import grad_of
-from course_utils.learner.tracebacks import ends_in_notebook
+from course_utils.learner.tracebacks import ends_in_notebook, what_was_raised
 from course_utils.learner.values import check_value
 
 
@@ -106,7 +106,7 @@ def run_freezing(freeze_rows: Callable, table: Tensor, rows: list[int]) -> dict[
         hint = wide * ("must match the size" in str(error))
         if isinstance(error, IndexError) and not rows:
             hint = " (an empty list makes a float tensor: say dtype=torch.long)"
-        raise AssertionError(f"raised {type(error).__name__}: {error}{hint}") from error
+        raise AssertionError(f"{what_was_raised(error)}{hint}") from error
     found, weight.grad = {"before": weight.grad}, None
     (weight + other).square().sum().backward()
     found["weight"], found["other"], weight.grad = weight.grad, other.grad, None

@@ -12,6 +12,7 @@ from course_utils.chapters.layers.slips import attention_slips, head_slips, torc
 from course_utils.chapters.layers.trials import refused
 from course_utils.learner.calls import check_rules, watched
 from course_utils.learner.devices import device, seeded
+from course_utils.learner.tracebacks import what_was_raised
 
 FUSED = ("*scaled_dot_product*", "*multi_head_attention*", "_transformer_encoder*")
 
@@ -113,7 +114,7 @@ def check_attention_2(
     try:
         y, names, changed, spoilt = try_multi_head(x, weights, heads, padding)
     except Exception as error:
-        told = f"raised {type(error).__name__}: {error}"
+        told = what_was_raised(error)
         in_order = {name: weights[name] for name, _ in module.named_parameters()}
         alone = lengths and refused(lambda: try_multi_head(x, weights, heads, None)) == "nothing"
         if alone and "overflow" in str(error):
