@@ -1060,7 +1060,7 @@ def saved_bytes(function: Callable, *inputs: torch.Tensor) -> int:
     hooks = torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor)
     hooks.__enter__()
     try:
-        result = function(*inputs)
+        function(*inputs)
     except Exception:
         hooks.__exit__(None, None, None)
         raise
@@ -1087,7 +1087,7 @@ kept_bytes = {
 }
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def saved_bytes(function: Callable, *inputs: torch.Tensor) -> int:
     storages = {}
 

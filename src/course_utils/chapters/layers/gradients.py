@@ -105,7 +105,9 @@ def gradients_of(
     other requires a gradient. A graph doesn't travel to the judge: this runs beside the answer.
     """
     found = _gradients(function, exercise, arguments)
-    for name in list(found) if found and len(found) > 1 else ():
+    if found is None or len(found) < 2:
+        return found
+    for name in list(found):
         found[name + ALONE] = (_gradients(function, exercise, arguments, name) or {}).get(name)
     return found
 

@@ -83,7 +83,7 @@ def run_average(
 
 
 def _two_calls(module: nn.Module, batches: list) -> str:
-    """What comes of a backward through one call after another was made; empty where nothing does."""
+    """What comes of a backward through two calls, made after both; empty where nothing does."""
     x = batches[0].clone().requires_grad_()
     with torch.enable_grad():
         first, second = module(x * 1), module(batches[-1].clone())
