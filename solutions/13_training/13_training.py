@@ -278,8 +278,9 @@ print("over 4 samples: ", ((means * sizes).sum() / sizes.sum()).item())
 # ### Exercise 13.2 — A loop to trust ★★ · 18 min · 4 points · core
 #
 # Write `fit(model, train, val, optimizer, epochs)`, which trains, and validates after each epoch. `train` and
-# `val` are lists of batches `(x, y)`, `y` of class indices; the last batch may be shorter, a single sample too.
-# The loss is cross-entropy. Return a list with a dict for each epoch:
+# `val` are lists of batches `(x, y)`, `x` of any dtype that the model takes (whole numbers, for an embedding), `y`
+# of class indices; the last batch may be shorter, a single sample too. The loss is cross-entropy. Return a list
+# with a dict for each epoch:
 #
 # - `"train_loss"`: the mean **over the samples** of the losses that the training steps saw;
 # - `"val_loss"` and `"val_accuracy"`: over the samples of `val`, after the epoch's steps.
@@ -374,7 +375,7 @@ def check_fit(sizes, epochs, elsewhere=False, steep=1.0, dtype=torch.float32):
         with part("plain floats"):
             check_plain(kinds)
         with part("the weights after training"):
-            check_weights(weights, right, sizes, epochs, steep)
+            check_weights(weights, right, sizes, epochs, steep, dtype)
         with part("the averages"):
             check_numbers(history, seen, sizes, (weights, right))
         with part("what is the caller's"):
@@ -1818,7 +1819,8 @@ print("it reports more than 95 %:        ", torch.load(report)["accuracy"] > 0.9
 # improvement, or `most` epochs are done (both at least 1).
 #
 # - An improvement is a loss below `best - min_delta`, where `best` is the loss of the last improvement, and
-#   infinity before the first. A loss of NaN or +infinity is never an improvement; no loss is -infinity.
+#   infinity before the first. (Where `best - loss > min_delta` differs by rounding alone, either is right.) A loss
+#   of NaN or +infinity is never an improvement; no loss is -infinity.
 # - At the end the model holds the weights **and buffers** it had after the best epoch: all of its
 #   `state_dict()`, which has nothing but these, in the same parameter objects, each of its own dtype,
 #   bfloat16 too. Without any improvement it stays as it is.
@@ -2390,7 +2392,7 @@ show(figure, "Validation accuracy by epoch: three ways from a backbone, above on
 #
 # Each trained parameter is in exactly one group, once, though two layers may share one; a backbone may have none.
 # The backbone's values stay, buffers too, whichever mode came before. Any other mode raises `ValueError` and
-# changes nothing.
+# changes nothing, no random state either.
 #
 # `train_mode(model)` is called in place of `model.train()`: everything goes into training mode, except batch norm
 # layers (`nn.BatchNorm1d`, `2d`, `3d`, and classes derived from them) whose **weight** does not require a gradient,
@@ -2521,6 +2523,8 @@ for mode, frozen_before in modes:
     seen = try_transfer(mode, frozen_before)
     check_equal(seen["error"], "ValueError", f"what mode {mode!r} raised", "none of the three")
     assert seen["untouched"], "the model was changed before the error: look at the mode first"
+    words = "the global random state moved before the error: make the head once the mode is known"
+    assert not seen["drawn"], words
 
 # %% [markdown]
 # <details><summary>Hint 1</summary>
@@ -2580,7 +2584,7 @@ for temperature in (1, 10, 100):
 # ### Exercise 13.12 — The teacher's loss ★★ · 8 min · 3 points
 #
 # Write `distill(student, teacher, labels, temperature, alpha)`: the formula above, as a scalar tensor, in
-# the dtype of the logits and as exact as that is. The rules:
+# the dtype of the logits, computed in nothing less exact. The rules:
 #
 # - `student` and `teacher` are logits (n, classes), `labels` int64 (n,). `temperature` is positive.
 # - Both parts are means over the n samples. The cross-entropy uses no temperature.

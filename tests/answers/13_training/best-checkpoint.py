@@ -33,6 +33,7 @@
 # - "files of other names stay": other files: step-final.pt, step-000001.pt.old, best.pt.old
 # - "(what is named by `step-`, digits and `.pt` is yours)": other files: step-1_000.pt
 # - "which may have any name": run [1]
+# - "the next call may come from a new process": another process saves between two calls of this one
 
 # %% wrong="saves under the final name" breaks="each of these files that is there loads" says=["is broken: write beside it, then rename"]
 def best_checkpoint(folder, state, step, score, keep=2):
@@ -638,7 +639,7 @@ def best_checkpoint(folder, state, step, score, keep=2):
         os.remove(os.path.join(folder, name))
 
 
-# %% wrong="a file that is left over is in the way" breaks="must not disturb the next call" says=["FileExistsError", "what the killed save left: open it with mode w, not x"]
+# %% wrong="a file that is left over is in the way" breaks="must not disturb the next call" says=["FileExistsError", "that is what the killed save left: remove or overwrite it"]
 def best_checkpoint(folder, state, step, score, keep=2):
     def put(name):
         beside = os.path.join(folder, name + ".part")
@@ -925,4 +926,24 @@ def best_checkpoint(folder, state, step, score, keep=2):
         atomic_save(entry, best)
     names = [n for n in os.listdir(folder) if re.fullmatch(r"step-[0-9]+\.pt", n)]
     for name in sorted(names, key=lambda n: int(n[5:-3]))[:-keep]:
+        os.remove(os.path.join(folder, name))
+
+
+# %% wrong="the best score of each folder kept in memory" breaks="the next call may come from a new process: what you need to know has to be in the folder" says=["another process saves between two calls of this one", "another process saved that one, so read in each call what is in the folder"]
+import re
+
+best_scores = {}
+
+
+def best_checkpoint(folder, state, step, score, keep=2):
+    entry, best = {"state": state, "step": step, "score": score}, os.path.join(folder, "best.pt")
+    atomic_save(entry, os.path.join(folder, f"step-{step:06d}.pt"))
+    if folder not in best_scores:
+        known = os.path.exists(best)
+        best_scores[folder] = torch.load(best)["score"] if known else float("-inf")
+    if score > best_scores[folder]:
+        atomic_save(entry, best)
+        best_scores[folder] = score
+    names = [name for name in os.listdir(folder) if re.fullmatch(r"step-[0-9]+\.pt", name)]
+    for name in sorted(names, key=lambda name: int(name[5:-3]))[:-keep]:
         os.remove(os.path.join(folder, name))

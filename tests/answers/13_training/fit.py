@@ -2,6 +2,7 @@
 # Rules:
 #
 # - "Return a list with a dict for each epoch"
+# - "`x` of any dtype that the model takes"
 # - "the mean **over the samples**"
 # - "of the losses that the training steps saw"
 # - "over the samples of `val`"
@@ -28,6 +29,7 @@
 #
 # Admits:
 #
+# - "(whole numbers, for an embedding)": whole numbers, for an embedding
 # - "a single sample too": a last batch of one sample
 # - "batches may be on another device than the model": batches on another device
 
@@ -1884,3 +1886,31 @@ def fit(model, train, val, optimizer, epochs):
             entry["val_accuracy"] += (share - entry["val_accuracy"]) * len(y) / seen
         result.append(entry)
     return result
+
+
+# %% wrong="x in the dtype of the parameters" breaks="`x` of any dtype that the model takes" says=["the batches hold whole numbers here, for an embedding", "x keeps its dtype"]
+def fit(model, train, val, optimizer, epochs):
+    like = next(model.parameters())
+
+    def run_through(batches, training):
+        model.train(training)
+        total, right, count = 0.0, 0, 0
+        with torch.set_grad_enabled(training):
+            for x, y in batches:
+                x, y = x.to(like), y.to(like.device)
+                logits = model(x)
+                loss = F.cross_entropy(logits, y)
+                if training:
+                    optimizer.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+                total, count = total + loss.item() * len(y), count + len(y)
+                right += int((logits.argmax(1) == y).sum())
+        return total / count, right / count
+
+    history = []
+    for _ in range(epochs):
+        train_loss = run_through(train, True)[0]
+        val_loss, accuracy = run_through(val, False)
+        history.append({"train_loss": train_loss, "val_loss": val_loss, "val_accuracy": accuracy})
+    return history

@@ -23,6 +23,7 @@
 # - "`x` is float (n, channels, height, width)": float16, not contiguous
 # - "in the dtype of `x`": float64, not contiguous
 # - "from 0 to 1": weight=0.0
+# - "both as exact as that is": images as they are and far brighter ones
 # - "The box may stick out on any side": box=(-1, 2, 8, 3) of a 9 × 4 image
 # - "With both or neither": both given, the weight is 0
 
@@ -826,3 +827,53 @@ def mixup_cutmix(x, y, classes, order, weight=None, box=None):
         mixed[:, :, a:b, c:d] = x[order][:, :, a:b, c:d]
         weight = 1 - max((b - a) * (d - c), 0) / (rows * columns)
     return mixed, weight * hot + (1 - weight) * hot[order]
+
+
+# %% wrong="image i and a part of the difference" breaks="both as exact as that is" says=["images as they are and far brighter ones", "this is image i plus a part of a difference"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("give weight or box")
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if box is None:
+        mixed = x + (1 - weight) * (x[order] - x)
+    else:
+        top, left, height, width = box
+        t, b = (min(max(edge, 0), x.shape[2]) for edge in (top, top + height))
+        w, r = (min(max(edge, 0), x.shape[3]) for edge in (left, left + width))
+        mixed = x.clone()
+        mixed[:, :, t:b, w:r] = x[order, :, t:b, w:r]
+        weight = 1 - (b - t) * (r - w) / (x.shape[2] * x.shape[3])
+    return mixed, weight * hard + (1 - weight) * hard[order]
+
+
+# %% wrong="the partner and a part of the difference" breaks="both as exact as that is" says=["images as they are and far brighter ones", "this is the partner plus a part of a difference"]
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("give weight or box")
+    hard = F.one_hot(y, classes).to(x.dtype)
+    if box is None:
+        mixed = x[order] + weight * (x - x[order])
+    else:
+        top, left, height, width = box
+        t, b = (min(max(edge, 0), x.shape[2]) for edge in (top, top + height))
+        w, r = (min(max(edge, 0), x.shape[3]) for edge in (left, left + width))
+        mixed = x.clone()
+        mixed[:, :, t:b, w:r] = x[order, :, t:b, w:r]
+        weight = 1 - (b - t) * (r - w) / (x.shape[2] * x.shape[3])
+    return mixed, weight * hard + (1 - weight) * hard[order]
+
+
+# %% right="lerp, whose ends are exact"
+def mixup_cutmix(x, y, classes, order, weight=None, box=None):
+    if (weight is None) == (box is None):
+        raise ValueError("give weight or box")
+    hard, partner = F.one_hot(y, classes).to(x.dtype), x[order]
+    if box is None:
+        return x.lerp(partner, 1 - weight), hard.lerp(hard[order], 1 - weight)
+    top, left, height, width = box
+    rows, columns = (torch.arange(side, device=x.device) for side in x.shape[2:])
+    inside = ((rows >= top) & (rows < top + height))[:, None] & (
+        (columns >= left) & (columns < left + width)
+    )
+    share = 1 - inside.double().mean().item()
+    return torch.where(inside, partner, x), share * hard + (1 - share) * hard[order]

@@ -16,6 +16,7 @@
 # - "The backbone's values stay, buffers too"
 # - "Any other mode raises `ValueError`"
 # - "changes nothing"
+# - "no random state either"
 # - "everything goes into training mode"
 # - "(`nn.BatchNorm1d`, `2d`, `3d`,"
 # - "and classes derived from them"
@@ -1088,6 +1089,26 @@ def transfer(model, classes, mode, lr):
         rate = lr if mode == "full" else lr / 10
         groups.append({"params": list(model[0].parameters()), "lr": rate})
     return groups
+
+
+def train_mode(model):
+    model.train()
+    for module in model.modules():
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)):
+            module.train(module.weight.requires_grad)
+
+
+# %% wrong="the head is drawn before the mode is looked at" breaks="no random state either" says=["the global random state moved before the error", "make the head once the mode is known"]
+def transfer(model, classes, mode, lr):
+    old, body = model[1], list(model[0].parameters())
+    head = nn.Linear(old.in_features, classes, device=old.weight.device)
+    rates = {"probe": None, "full": lr, "discriminative": lr / 10}
+    if mode not in rates:
+        raise ValueError(f"unknown mode {mode!r}")
+    model[0].requires_grad_(mode != "probe")
+    model[1] = head
+    groups = [{"params": list(head.parameters()), "lr": lr}]
+    return groups + [{"params": body, "lr": rates[mode]}] * (mode != "probe")
 
 
 def train_mode(model):

@@ -16,6 +16,7 @@ from course_utils.learner.changes import forbid_changes
 from course_utils.learner.checks import check_close
 from course_utils.learner.devices import device
 from course_utils.learner.other_states import check_states
+from course_utils.learner.tracebacks import add_words
 
 
 def macro_f1(truth, guess, classes) -> float:
@@ -233,7 +234,12 @@ def few_samples() -> dict[str, tuple]:
 def call_metrics(metrics, batches, classes, k):
     with forbid_changes(*[part for batch in batches for part in batch]):
         # A list of its own: what becomes of it is asked once, where the answer runs (run_reads).
-        return metrics([*batches], classes, k)
+        try:
+            return metrics([*batches], classes, k)
+        except RuntimeError as error:
+            if "in-place" in str(error) or "inplace" in str(error):
+                add_words(error, "the batches stay as they are: nothing in place on their tensors")
+            raise
 
 
 def check_twice(metrics, given: tuple) -> None:

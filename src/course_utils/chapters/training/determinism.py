@@ -29,13 +29,26 @@ class Walked(set):
         return iter(self.walk)
 
 
-def global_states() -> dict[str, str]:
+def global_states() -> dict[str, tuple[str, str]]:
+    """For each library its random state, and the normal number that it keeps in reserve."""
+    python, numpy = random.getstate(), tuple(np.random.get_state())
     states = {
-        "Python": random.getstate(),
-        "NumPy": np.random.get_state(),
-        "PyTorch": torch.get_rng_state(),
+        "Python": (python[:2], python[2:]),
+        "NumPy": (numpy[:3], numpy[3:]),
+        "PyTorch": (torch.get_rng_state(), None),
     }
-    return {name: frozen(state) for name, state in states.items()}
+    return {name: (frozen(state), frozen(spare)) for name, (state, spare) in states.items()}
+
+
+def _moved(kept: dict[str, tuple[str, str]]) -> list[str]:
+    """Words for the global random states that aren't what they were."""
+    words = []
+    for name, now in global_states().items():
+        if now[0] != kept[name][0]:
+            words.append(f"that of {name}")
+        elif now != kept[name]:
+            words.append(f"the normal number that {name} keeps in reserve, a part of its state,")
+    return words
 
 
 def run_deterministic(
@@ -44,11 +57,12 @@ def run_deterministic(
     """The answer where the set is walked differently, and with ``turn < 0`` strings hash
     differently; states that it changed."""
     seed_everything(before)
+    random.gauss(), np.random.standard_normal(), torch.randn(())  # they come in pairs: one is left
     kept = global_states()
     with other_hashes() if turn < 0 else nullcontext():
         given = Walked(names, turn)
         pairs = deterministic(given, seed, epoch)
-    changed = [f"that of {name}" for name, state in global_states().items() if state != kept[name]]
+    changed = _moved(kept)
     return pairs, [*changed, *(["the set of names"] if sorted(given | set(given)) != names else [])]
 
 

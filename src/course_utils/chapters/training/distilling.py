@@ -103,6 +103,10 @@ LOG_TARGET = (
     "the loss is NaN for small logits too: does F.kl_div get the teacher's logarithms as if they "
     "were probabilities? log_target=True"
 )
+CUT_OFF = (
+    "right for small logits, and not for those in the thousands: are they cut off, by clamp() say? "
+    "Logits may be large, and log_softmax takes them as they are"
+)
 TOO_LARGE = (
     "the loss is NaN or infinite for large logits alone: a softmax that became 0, and its "
     "logarithm? Take log_softmax for both"
@@ -145,7 +149,9 @@ def one_slip_in(tried: list[tuple]) -> str:
     for words, slip in SLIPS.items():
         if all(near(value, right_loss(*wide, **slip).item()) for value, _, wide in wrong):
             return words
-    return _part_in(wrong, losses)
+    part = _part_in(wrong, losses)
+    large = all(max(z.abs().max() for z in wide[:2]) > 100 for _, _, wide in wrong)
+    return CUT_OFF if large and not part and len(wrong) < len(losses) else part
 
 
 def _part_in(wrong: list[tuple], losses: list[tuple]) -> str:

@@ -1,8 +1,7 @@
-"""Exercise 13.2: a model that notes how a training loop called it."""
+"""Exercise 13.2: how a training loop calls a model, and what it gives."""
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
@@ -13,97 +12,11 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+from course_utils.chapters.training.spies import Elsewhere, Spy, spy_batches
 from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.checks import check_close, check_equal
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook
-
-
-class Mark(torch.autograd.Function):
-    """The identity, as a node of the graph that can be watched."""
-
-    @staticmethod
-    def forward(ctx, x):
-        return x.clone()
-
-    @staticmethod
-    def backward(ctx, grad):  # ty: ignore[incompatible-method-override]  of one gradient
-        return grad
-
-
-class Spy(nn.Module):
-    """A small network that notes how it was called.
-
-    It begins in evaluation mode, one bias is frozen, and all parameters have an old gradient.
-    Where it is ``steep``, by 4 say, gradients get longer than 10; by 0, there is no norm, and no
-    buffer.
-    """
-
-    def __init__(self, steep: float = 1.0) -> None:
-        super().__init__()
-        with torch.random.fork_rng():
-            torch.manual_seed(0)
-            first, norm = nn.Linear(4, 16), nn.Identity()
-            if steep:
-                norm = nn.BatchNorm1d(8)  # norms a batch of one sample, too
-                nn.init.constant_(norm.weight, steep)
-            parts = first, nn.Unflatten(1, (8, 2)), norm, nn.ReLU(), nn.Flatten()
-            self.body = nn.Sequential(*parts, nn.Linear(16, 3))
-        self.body[-1].bias.requires_grad_(False)
-        for parameter in self.parameters():
-            parameter.grad = torch.full_like(parameter, 0.5)
-        self.eval()
-        self.calls, self.alive, self.nodes = [], 0, []
-
-    def forward(self, x):
-        modes = [part.training for part in self.modules()]
-        training = all(modes) if self.training else any(modes)
-        self.calls.append((len(x), training, torch.is_grad_enabled()))
-        self.alive = max(self.alive, sum(node() is not None for node in self.nodes[:-1]))
-        output = Mark.apply(self.body(x))
-        if output.grad_fn is not None:
-            self.nodes.append(weakref.ref(output.grad_fn))
-        return output
-
-
-class Elsewhere:
-    """A tensor on another device: it has to be moved before it can be used."""
-
-    def __init__(self, tensor: torch.Tensor) -> None:
-        self.move, self.shape, self.device = tensor.to, tensor.shape, torch.device("meta")
-        self.size, self.numel, self.cuda, self.cpu = (
-            tensor.size,
-            tensor.numel,
-            tensor.cuda,
-            tensor.cpu,
-        )
-        self.dtype, self.ndim, self.dim = tensor.dtype, tensor.ndim, tensor.dim
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def to(self, *args, **options) -> torch.Tensor:
-        moved = self.move(*args, **options)
-        words = "a batch was moved to a device where the model isn't, such as the notebook's device"
-        assert moved.device.type != "meta", f"{words}: ask a parameter of the model where it is"
-        return moved
-
-    @classmethod
-    def __torch_function__(cls, function, types, args=(), kwargs=None):
-        raise AssertionError("a batch was used where it is: move x and y to the model's device")
-
-
-def spy_batches(
-    sizes: list[int], seed: int, dtype: torch.dtype = torch.float32
-) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    generator = torch.Generator().manual_seed(seed)
-    return [
-        (
-            torch.randn(n, 4, generator=generator).to(dtype),
-            torch.randint(3, (n,), generator=generator),
-        )
-        for n in sizes
-    ]
 
 
 def _optimizer(spy: Spy) -> torch.optim.Optimizer:
@@ -130,6 +43,10 @@ GRAD_OFF = (
     "undone, for the next epoch too; with torch.no_grad(): ends with its block"
 )
 
+WHOLE = (
+    "the batches hold whole numbers here, for an embedding, and other numbers came to the model: x "
+    "keeps its dtype, whatever that of the parameters is; to(device) moves it, and no more"
+)
 HOOKS = "the model's hooks did not run: call model(x), which runs them; model.forward(x) does not"
 
 # Sizes of the batches, epochs, options. At steep=4.0 gradients are longer than 10; at 0.0 the model
@@ -144,6 +61,7 @@ FITS: list[tuple] = list(
         "no epoch": (([4, 3], [2]), 0, {}),
         "no answer is right, an accuracy of 0.0": (([4], [2]), 1, {}),
         "a model in float64": (([5, 3], [4, 2]), 1, {"dtype": torch.float64}),
+        "whole numbers, for an embedding": (([5, 3], [4, 2]), 2, {"dtype": torch.int64}),
     }.values()
 )
 
@@ -159,8 +77,8 @@ def run_fit(
 ) -> tuple:
     """The history, the types in it, the spy's notes, graphs kept alive, the weights, and words
     for what was changed of ``train`` and ``val``, and of the model's hooks and what is frozen."""
-    home = device if dtype == torch.float32 else torch.device("cpu")  # where it rounds alike
-    spy = Spy(steep).to(home, dtype)
+    home = torch.device("cpu") if dtype == torch.float64 else device  # where it rounds alike
+    spy = Spy(steep, dtype).to(home)
     parts = [spy_batches(part, n, dtype) for n, part in enumerate(sizes, start=1)]
     place = Elsewhere if elsewhere else lambda part: part.to(home)
     train, val = ([(place(x), place(y)) for x, y in part] for part in parts)
@@ -180,6 +98,8 @@ def run_fit(
         raise AssertionError(words + "parameter for the device") from error
     except (RuntimeError, IndexError, ValueError) as error:
         assert torch.is_grad_enabled(), GRAD_OFF
+        if "for argument #1 'indices'" in str(error):
+            raise AssertionError(WHOLE) from error
         if spy.calls and spy.calls[-1][0] == 1:
             what = f"{type(error).__name__}: {str(error).splitlines()[0]}"
             words = "does squeeze() take the batch's axis away, too?"
@@ -226,7 +146,7 @@ def true_fit(
     ``forgets`` says when gradients are set to zero, ``longest`` at which norm they are clipped,
     ``loss_of`` what is minimised, ``steps`` when a step is taken; all but the defaults is a slip.
     """
-    spy = Spy(steep).to(dtype)
+    spy = Spy(steep, dtype)
     optimizer = _optimizer(spy)
     train, val, seen = spy_batches(sizes[0], 1, dtype), spy_batches(sizes[1], 2, dtype), []
     for _ in range(epochs):
@@ -334,7 +254,7 @@ LOSSES: dict[str, dict[str, Any]] = {
 CLIPS = "the gradient was clipped at a norm of {}; step() takes it as backward() left it"
 
 
-def check_weights(mine, right, sizes, epochs, steep=1.0):
+def check_weights(mine, right, sizes, epochs, steep=1.0, dtype=torch.float32):
     """The weights and buffers after training; a known slip in its own words."""
     pairs = list(zip(mine, right, strict=True))
     same = all(torch.allclose(a.float(), b.float(), rtol=1e-3, atol=1e-4) for a, b in pairs)
@@ -344,7 +264,7 @@ def check_weights(mine, right, sizes, epochs, steep=1.0):
     slips += [({"longest": norm}, CLIPS.format(norm)) for norm in (0.5, 1.0, 5.0, 10.0)]
     slips += [(how, words) for words, how in LOSSES.items()]
     for how, words in slips * (not same):
-        slip = true_fit(sizes, epochs, steep, dtype=right[0].dtype, **how)[1]
+        slip = true_fit(sizes, epochs, steep, dtype=dtype, **how)[1]
         near = [
             torch.allclose(a.float(), b.float(), rtol=1e-3, atol=1e-4)
             for a, b in zip(mine, slip, strict=True)
@@ -353,7 +273,7 @@ def check_weights(mine, right, sizes, epochs, steep=1.0):
         assert not all(near) or not any(far), words
     words = "a frozen parameter moved: it was thawed, or step() used an old .grad not forgotten"
     words += ", or one of zeros, by which weight decay moves it; where .grad is None, nothing does"
-    assert torch.equal(mine[-1], Spy().state_dict()["body.5.bias"].to(mine[-1].dtype)), words
+    assert torch.equal(mine[-1], Spy(steep, dtype).state_dict()["body.5.bias"]), words
     for a, b in zip(mine, right, strict=True):
         words = "a weight or buffer (one step a batch? from that batch's gradient alone?)"
         check_close(a, b, words, rtol=1e-3, atol=1e-4)

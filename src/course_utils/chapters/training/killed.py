@@ -18,6 +18,7 @@ import torch
 
 from course_utils.learner.awkward import replaced
 from course_utils.learner.processes import forks, run_in_process
+from course_utils.learner.tracebacks import what_was_raised
 
 
 class Killed(BaseException):
@@ -117,6 +118,12 @@ def _do(work) -> NoReturn:
         os._exit(code)
 
 
+def done_elsewhere(work: Callable, *given: Any) -> None:
+    """Do ``work(*given)`` in another process than this one, which then knows nothing of it."""
+    ended = in_a_child(lambda: work(*given)) if forks() else _as_in_a_child(work, *given)
+    assert ended, "called in another process, it did not come to its end"
+
+
 def told_of_each(works: Sequence[Callable]) -> list[str]:
     """Words for what each of these raised, in a process that knows nothing of earlier calls.
 
@@ -133,7 +140,7 @@ def told_of_each(works: Sequence[Callable]) -> list[str]:
                 except AssertionError as error:
                     words = str(error)
                 except Exception as error:
-                    words = f"it raised {type(error).__name__}: {error}"
+                    words = f"it {what_was_raised(error)}"
                 _tell(note, words)
 
         in_a_child(telling) if forks() else _as_in_a_child(telling)
@@ -167,7 +174,7 @@ def resume_from_a_child(resume: Callable, run: Any, state: Any) -> None:
     try:
         resume(run, state)
     except (LookupError, TypeError, AttributeError) as error:
-        words = f"exact_resume raised {type(error).__name__}: {error}; another process saved the "
+        words = f"exact_resume {what_was_raised(error)}; another process saved the "
         raise AssertionError(words + "state, so all that it takes has to be in it") from error
     except RuntimeError as error:
         if "must match the size" not in str(error):

@@ -43,6 +43,13 @@ MIXED: dict[str, tuple] = {
     "box=(-1, 2, 8, 3) of a 9 × 4 image": (4, (1, 9, 4), 3, {"box": (-1, 2, 8, 3)}),
     **{f"box={box} of an 8 × 8 image": (6, (2, 8, 8), 5, {"box": box}) for box in BOXES},
     "float16, not contiguous": (4, (1, 6, 8), 3, 0, HALF, True, {"box": BOXES[0]}),
+    **{
+        f"weight={weight}, images as they are and far brighter ones": (
+            *(4, (1, 2, 3), 3, 1, F32, False, False, False, True),
+            {"weight": weight},
+        )
+        for weight in (0.0, 1.0)
+    },
     "one image, weight=0.25": (1, (1, 3, 2), 4, {"weight": 0.25}),
     "one image of one channel, a box": (1, (1, 5, 4), 3, {"box": (1, 1, 2, 2)}),
     "images of one grey, a box": (4, (3, 4, 5), 3, 1, F32, False, True, {"box": (0, 1, 2, 3)}),
@@ -54,17 +61,18 @@ MIXED: dict[str, tuple] = {
 }
 
 
-def make_mix(n, size, classes, seed, dtype, gaps, flat=False, endless=False):
+def make_mix(n, size, classes, seed, dtype, gaps, flat=False, endless=False, bright=False):
     """Seeded images, labels, the number of classes, and an order to mix them in.
 
     ``flat``: all pixels are equal, so that they don't tell what was pasted. ``endless``: the first
-    row of each image is infinite.
+    row of each image is infinite. ``bright``: every other image is far brighter.
     """
     generator = torch.Generator().manual_seed(seed)
     drawn = torch.float64 if dtype == torch.float64 else torch.float32
     x = torch.rand(n, *size, generator=generator, dtype=drawn).to(device, dtype)
     x = torch.full_like(x, 0.5) if flat else x
     x[:, :, :1] = torch.inf if endless else x[:, :, :1]
+    x[::2] *= 1e8 if bright else 1
     x = x.transpose(2, 3).contiguous().transpose(2, 3) if gaps else x
     y = torch.randint(classes, (n,), generator=generator).to(device)
     return x, y, classes, torch.randperm(n, generator=generator).to(device)
@@ -98,16 +106,23 @@ def _moved(x, box):
     return top, left, *box[2:]
 
 
-def _mixed(x, order, how, order_of=None, box_of=None, weight_of=None, **paste):
+def _mixed(x, order, how, order_of=None, box_of=None, weight_of=None, begins="", **paste):
     """What a slip gives: its own order, box or weight, or its own way to paste."""
     order = order_of(order) if order_of else order
     if how.get("box"):
         box = box_of(x, how["box"]) if box_of else how["box"]
         return _pasted(x, order, box, **paste)
     weight = weight_of(how["weight"]) if weight_of else how["weight"]
+    if begins:
+        first, second = (x, x[order]) if begins == "own" else (x[order], x)
+        return first + (1 - weight if begins == "own" else weight) * (second - first)
     return weight * x + (1 - weight) * x[order]
 
 
+BY_DIFFERENCE = (
+    "of an image with weight 1 each pixel is what it was; this is {} plus a part of a difference, "
+    "in which small numbers beside large ones get lost: add up the two, each by its weight"
+)
 IMAGE_SLIPS = {
     "the weights are swapped: weight belongs to image i": {"weight_of": lambda w: 1 - w},
     "inside and outside are exchanged: the rectangle comes from the partner": {"outside": True},
@@ -134,6 +149,8 @@ IMAGE_SLIPS = {
     "image i is mixed with image order[i]; this is the other way round, order.argsort()": {
         "order_of": torch.argsort
     },
+    BY_DIFFERENCE.format("image i"): {"begins": "own"},
+    BY_DIFFERENCE.format("the partner"): {"begins": "partner"},
     "the partner is image order[i], not a neighbour": {
         "order_of": lambda order: torch.arange(len(order), device=order.device).roll(1)
     },
@@ -216,8 +233,12 @@ def one_slip_of(tried: list[dict]) -> str:
     return ""
 
 
-def close(found, right, tolerance=2e-3) -> bool:
+LOOSE = {torch.float16: 2e-3, torch.bfloat16: 1e-2}
+
+
+def close(found, right, tolerance=0.0) -> bool:
     """Whether a tensor of the right shape has these values."""
+    tolerance = tolerance or LOOSE.get(right.dtype, 2e-3)
     fits = isinstance(found, torch.Tensor) and found.shape == right.shape
     return fits and torch.allclose(found.to(right.dtype), right, rtol=0, atol=tolerance)
 
@@ -242,8 +263,7 @@ def check_exact(found, right, name):
 
 def check_mix(seen, slip="", image_slip=""):
     """Compare images and labels, each by itself; words that explain all that is wrong with them."""
-    half = {torch.float16: 2e-3, torch.bfloat16: 1e-2}
-    loose = dict.fromkeys(("rtol", "atol"), half.get(seen["mixed"].dtype, 1e-5))
+    loose = dict.fromkeys(("rtol", "atol"), LOOSE.get(seen["mixed"].dtype, 1e-5))
     with every_case() as part:
         with part("images"):
             assert not image_slip or close(seen["images"], seen["mixed"]), f"mixed: {image_slip}"

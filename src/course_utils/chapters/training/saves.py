@@ -13,6 +13,7 @@ import torch
 
 from course_utils.chapters.training.killed import (
     contents,
+    done_elsewhere,
     every_moment,
     told_of_each,
     without_waiting,
@@ -29,7 +30,7 @@ def state_of(step: int, fate: object = None) -> dict:
 def save_all(best_checkpoint, runs: list[tuple[str, list[tuple], int]]) -> list[str]:
     """Saves in a process of their own, for each run its folder, the saves and ``keep``: words.
 
-    A save is (step, score), or (step, score, keep).
+    A save is (step, score), or (step, score, keep); with a text behind, another process makes it.
     """
 
     def work(folder: str, saves: list[tuple], keep: int, elsewhere: str, other_run: str) -> None:
@@ -38,7 +39,8 @@ def save_all(best_checkpoint, runs: list[tuple[str, list[tuple], int]]) -> list[
         for step, score, *other in saves:
             state = state_of(step)
             with elsewhere_is_another_disk(Path(folder) / "best.pt"):
-                best_checkpoint(folder, state, step, score, *(other or [keep]))
+                given = folder, state, step, score, (other or [keep])[0]
+                done_elsewhere(best_checkpoint, *given) if other[1:] else best_checkpoint(*given)
             same = list(state) == ["weight", "note"] and bool((state["weight"] == step).all())
             assert same, "state was changed: it is the caller's"
             moved = not os.path.samefile(os.getcwd(), elsewhere)
@@ -144,7 +146,7 @@ def run_kills(best_checkpoint, saves: list[tuple], step: int, score: float, keep
 def right_folder(saves: list[tuple], keep: int) -> dict:
     """What the folder should hold after these saves; a save may bring a ``keep`` of its own."""
     entries = {step: (step, score, 2.0 * step) for step, score, *_ in saves}
-    keep = [keep, *saves[-1][2:]][-1]
+    keep = [keep, *saves[-1][2:3]][-1]
     files = {f"step-{step:06d}.pt": entries[step] for step in sorted(entries)[-keep:]}
     scored = [(score, -number) for number, (_, score, *_) in enumerate(saves) if score == score]
     if not scored:
@@ -160,6 +162,7 @@ THREE = [(1, 0.1), (2, 0.2), (3, 0.3)]
 SHORT = "step-0.pt"  # written by hand, with a score of NaN: the answer may take it for step 0
 OLD = ["step-final.pt", "step-000001.pt.old", "best.pt.old"]
 ODD = ["step-1_000.pt", "step-+7.pt", "step-000001-pt", "notes.part"]
+BETWEEN = "by another process"
 # Saves, keep, and what the folder holds before, beside OTHERS.
 SAVES: dict[str, tuple] = {
     "the example": ([(1, 0.8), (2, 0.9), (3, 0.7)], 2),
@@ -182,6 +185,10 @@ SAVES: dict[str, tuple] = {
     "keep rises from 1 to 3": (
         [(1, 0.1, 1), (2, 0.1, 1), (3, 0.2, 3), (4, 0.3, 3), (5, 0.1, 3)],
         3,
+    ),
+    "another process saves between two calls of this one": (
+        [(1, 0.5, 2), (2, 0.9, 2, BETWEEN), (3, 0.7, 2), (4, 0.1, 2)],
+        2,
     ),
     "scores that differ in the eighth digit": (
         [(1, 0.1), (2, 0.41234567), (3, 0.41234568), (4, 0.2)],
@@ -245,6 +252,9 @@ def check_files(files, names, saves, keep, *more):
         assert best == "no file", f"{words}: NaN is never the best"
     text = f"{words}, expected {right.get('best.pt')}: the highest score ever, the earlier at a tie"
     text += " (of this folder: another run has its own)"
+    own = right_folder([save for save in saves if not save[3:]], keep).get("best.pt")
+    if best == own != right.get("best.pt"):
+        text += "; another process saved that one, so read in each call what is in the folder"
     assert best == right.get("best.pt", best), text
     for name in wanted:
         words = f"{name} holds (step, score, sum of the state) {mine[name]}, expected {right[name]}"
@@ -272,7 +282,7 @@ def check_again(again, later, saves, keep):
     """The folder after a killed save was made again, and after a later one was made instead."""
     there = isinstance(again, str) and "FileExistsError" in again
     words = f"after a kill came another save: {again}"
-    words += "; that is what the killed save left: open it with mode w, not x" * there
+    words += "; that is what the killed save left: remove or overwrite it (mode w, not x)" * there
     assert not isinstance(again, str), words
     after = (saves[-1][0] + 1, 0.0)
     text = "after a kill the same save was made again; the folder is not what it should be"

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 import torch.nn as nn
 
+from course_utils.chapters.training.states import frozen
 from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
@@ -40,6 +41,7 @@ def run_transfer(train_mode, transfer, mode: str, frozen_before: bool = False) -
     before = {name: value.clone() for name, value in model[0].state_dict().items()}
     head, names, error, groups = model[1], {}, "", []
     grads = {name: p.requires_grad for name, p in model.named_parameters()}
+    random = _random_states()
     try:
         groups = transfer(model, 5, mode, 0.5)
         assert groups is not None, "transfer returned None: is there an answer yet?"
@@ -50,6 +52,7 @@ def run_transfer(train_mode, transfer, mode: str, frozen_before: bool = False) -
         if not isinstance(raised, ValueError) and mode in ("probe", "full", "discriminative"):
             raise
         error, groups = type(raised).__name__, []
+    drawn = _random_states() != random
     kind, words = model[1].weight.dtype, "the backbone's numbers are float32, and go into the head"
     assert kind == torch.float32, f"the new head's weight is {kind}: {words}"
     now = model[0].state_dict()
@@ -69,6 +72,7 @@ def run_transfer(train_mode, transfer, mode: str, frozen_before: bool = False) -
         "device": model[1].weight.device.type,
         "strangers": sum(len(group["params"]) for group in groups) - sum(map(len, names.values())),
         "grad": {name: p.requires_grad for name, p in model.named_parameters()},
+        "drawn": drawn,
     }
     seen["untouched"] = model[1] is head and seen["grad"] == grads
     model.eval()
@@ -81,6 +85,12 @@ def run_transfer(train_mode, transfer, mode: str, frozen_before: bool = False) -
         if not torch.equal(value, before[name])
     ]
     return seen
+
+
+def _random_states() -> str:
+    """PyTorch's global random states, of the CPU and of each GPU."""
+    gpus = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
+    return frozen([torch.get_rng_state(), *gpus])
 
 
 def _kind(head: nn.Module) -> str:
