@@ -519,7 +519,8 @@ except NotImplementedError:
 #
 # - With `on_error="raise"`, an exception whose message holds the file's name.
 # - With `on_error="skip"` the item is `None`, and a warning (`warnings.warn`) holds the name.
-# - Anything else for `on_error` is a `ValueError` at once.
+# - Anything else for `on_error` is a `ValueError` at once (what has no hash, such as a list, may be
+#   a `TypeError`).
 # - What `transform` raises is not the file's fault, nor is Ctrl-C (`KeyboardInterrupt`): let them
 #   through as they are.
 #
@@ -987,9 +988,10 @@ print("masked mean:      ", [round(x, 2) for x in ((padded * mask).sum(1) / mask
 #
 # Write `collate_boxes(items)`, which pads images and their boxes to one batch.
 #
-# An item is `(image, boxes)`: a tensor (C, H, W), and a tensor (N, 4), both of any numbers; or `None`,
-# which you leave out. All images have the same number of channels and the same dtype; all boxes share
-# a dtype, too. H, W and N differ, and N may be 0. Return a dict of
+# An item is `(image, boxes)`: a tensor (C, H, W), and a tensor (N, 4), both of any numbers and any
+# dtype (NumPy has no bfloat16); or `None`, which you leave out. All images have the same number of
+# channels and the same dtype; all boxes share a dtype, too. H, W and N differ, and N may be 0. Return
+# a dict of
 #
 # - `"images"`: (B, C, largest H, largest W), zeros to the right of an image and below it;
 # - `"sizes"`: (B, 2), int64, H and W of each image;
@@ -1363,7 +1365,8 @@ for epoch in range(2):
 #
 # `NoiseSet` below keeps two generators, `rng` (NumPy) and `generator` (PyTorch), and each
 # item draws from both. Write its `worker_init_fn`: `worker_rng(worker_id)` gives the worker's copy
-# of the dataset new ones, a `np.random.Generator` and a `torch.Generator`, so that
+# of the dataset new ones, a `np.random.Generator` and a `torch.Generator`, or seeds those of the copy
+# anew, so that
 #
 # - no two workers draw the same numbers, and no two epochs (each makes its workers again);
 # - equal seeds of the loader's `generator` give equal draws, run for run.
@@ -1654,8 +1657,8 @@ print("mean of (x − mean)²:", round(((x - x.mean()) ** 2).mean().item(), 4))
 # (an `int`), the mean, and S, the last two float64 tensors of shape (C,).
 #
 # - `images` is an iterable of at least one (C, H, W) tensor, of one or more pixels each, uint8 or
-#   float, of any sizes. It may be a generator: it can be walked through once, and you keep at most
-#   two images at a time, or copies of so many.
+#   float (half and bfloat16, too), of any sizes. It may be a generator: it can be walked through
+#   once, and you keep at most two images at a time, or copies of so many.
 # - The result is right where $E[x^2] - E[x]^2$ is not. Work in float64.
 # - `merge_statistics` takes two such triples. One of them may be empty: count 0, zeros, zeros. Counts
 #   may be in the tens of thousands of millions.
@@ -1837,6 +1840,15 @@ def try_twice(*given, **options):
     return run_twice(tsn_segments, *given, **options)
 
 
+# %% nbgrader={"grade_id": "try-calls", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import check_calls, run_calls
+
+
+@runs_with_the_answer
+def try_calls(*given):
+    return run_calls(tsn_segments, *given)
+
+
 # %% nbgrader={"grade_id": "check-likely", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.data_pipelines import check_likely, check_long, check_middles
 
@@ -1885,6 +1897,8 @@ with every_case() as case:
         check_likely(try_tsn)
     with case("70 000 000 frames in 700 segments, drawn once"):
         check_long(try_tsn)
+    with case("7 frames in 2 segments, two thousand calls"):
+        check_calls(try_calls)
     with case("two calls with one generator"):
         check_drawn(try_twice)
 ### BEGIN HIDDEN TESTS
@@ -2062,6 +2076,7 @@ half.close()
 #
 # - `PackedDataset(path)` has a length; `[index]` gives the item of that place, as `bytes`; an index
 #   past the end is an `IndexError`.
+# - In the same process, a dataset that is made after `pack_it` wrote anew reads the new items.
 # - It can be pickled, before and after use.
 # - Each process that reads opens the file itself, once, and not for every item; asking for the
 #   length is reading, too. That includes workers and any other process that was forked, or started
@@ -2434,6 +2449,15 @@ def try_disturbed(raises: bool):
     return run_disturbed(resumable, raises)
 
 
+# %% nbgrader={"grade_id": "try-global-seeds", "locked": true} jupyter={"source_hidden": true}
+from course_utils.chapters.data_pipelines import check_global_seeds, run_global_seeds
+
+
+@runs_with_the_answer
+def try_global_seeds():
+    return run_global_seeds(resumable)
+
+
 # %% nbgrader={"grade_id": "check-stream", "locked": true} jupyter={"source_hidden": true}
 from course_utils.chapters.data_pipelines import check_left, check_orders, check_stream
 
@@ -2485,6 +2509,8 @@ with every_case() as case:
             check_pairs(try_pairs, workers)
     with case("every for left by break after a batch"):
         check_left(try_stream)
+    with case("two epochs, and which global generators are seeded"):
+        check_global_seeds(try_global_seeds)
 
 
 # %% nbgrader={"grade_id": "resumable-check-2", "grade": true, "points": 2}

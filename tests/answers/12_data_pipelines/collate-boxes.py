@@ -14,6 +14,7 @@
 # Admits:
 #
 # - "both of any numbers": boxes of -1
+# - "any numbers and any dtype": bfloat16 images and boxes, a dtype that NumPy lacks
 # - "All images have the same number of channels": one channel
 # - "all boxes share a dtype, too": half images, int64 boxes
 # - "N may be 0": an image without boxes
@@ -257,7 +258,7 @@ def collate_boxes(items):
     }
 
 
-# %% right="numpy arrays filled, then from_numpy"
+# %% wrong="numpy arrays filled, then from_numpy" says=["bfloat16 images and boxes, a dtype that NumPy lacks", "stay with tensors"]
 import numpy as np
 
 
@@ -993,4 +994,53 @@ def collate_boxes(items):
         "sizes": sizes,
         "boxes": padded,
         "mask": torch.arange(most) < counts[:, None],
+    }
+
+
+# %% wrong="padding marked by the dtype's smallest number" says=["uint8 boxes, one of zeros and one of 255", "the mask (from the counts, not from the values)", "which ones are real follows from the counts"]
+from torch.nn.utils.rnn import pad_sequence
+
+
+def collate_boxes(items: list) -> dict[str, torch.Tensor] | None:
+    items = [item for item in items if item is not None]
+    if not items:
+        return None
+    images, boxes = zip(*items, strict=True)
+    dtype = boxes[0].dtype
+    info = torch.finfo(dtype) if dtype.is_floating_point else torch.iinfo(dtype)
+    padded = pad_sequence(list(boxes), batch_first=True, padding_value=info.min)
+    mask = (padded != info.min).any(dim=-1)
+    padded = padded.masked_fill(~mask[..., None], 0)
+    sizes = torch.tensor([image.shape[1:] for image in images])
+    tall, wide = sizes.amax(0).tolist()
+    batch = images[0].new_zeros(len(images), images[0].shape[0], tall, wide)
+    for slot, image in zip(batch, images, strict=True):
+        slot[:, : image.shape[1], : image.shape[2]] = image
+    return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}
+
+
+# %% right="masks first, then all numbers at once"
+def collate_boxes(items: list) -> dict[str, torch.Tensor] | None:
+    kept = [item for item in items if item is not None]
+    if len(kept) == 0:
+        return None
+    sizes = torch.tensor([image.shape[1:] for image, _ in kept], dtype=torch.long)
+    counts = torch.tensor([boxes.shape[0] for _, boxes in kept], dtype=torch.long)
+    channels = kept[0][0].shape[0]
+    tall, wide, most = int(sizes[:, 0].max()), int(sizes[:, 1].max()), int(counts.max())
+
+    mask = torch.arange(most)[None, :] < counts[:, None]
+    boxes = torch.zeros(len(kept), most, 4, dtype=kept[0][1].dtype)
+    boxes[mask] = torch.cat([some for _, some in kept])
+
+    rows = torch.arange(tall)[None, :] < sizes[:, :1]
+    columns = torch.arange(wide)[None, :] < sizes[:, 1:]
+    inside = rows[:, :, None] & columns[:, None, :]
+    last = torch.zeros(len(kept), tall, wide, channels, dtype=kept[0][0].dtype)
+    last[inside] = torch.cat([image.permute(1, 2, 0).reshape(-1, channels) for image, _ in kept])
+    return {
+        "images": last.permute(0, 3, 1, 2).contiguous(),
+        "sizes": sizes,
+        "boxes": boxes,
+        "mask": mask,
     }

@@ -24,6 +24,7 @@
 #
 # Admits:
 #
+# - "Items are the files directly in those folders": a name may be longer than that
 # - "may begin with a dot or an underscore": names may begin with a dot or an underscore
 # - "whatever the file's mode": expected RGB: c2.JPG is a PNG with a palette
 # - "a header that claims 14 000 × 14 000 pixels": a header that claims 14 000 by 14 000 pixels
@@ -2068,4 +2069,99 @@ class FolderDataset(Dataset):
 
 def folder_dataset(root: Path, transform: object = None, on_error: str = "raise") -> Dataset:
     """A dataset of ``(image, label)`` over the image files in the folders of ``root``."""
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="images kept as long as the file keeps its date" breaks="A file is read each time its item is asked for: keep no images" says=["and neither its date nor its size", "read it each time"]
+import os
+
+
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error={on_error!r}")
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(p.name for p in Path(root).iterdir() if p.is_dir())
+        self.samples = []
+        for label, name in enumerate(self.classes):
+            for path in sorted((Path(root) / name).iterdir(), key=lambda p: p.name):
+                if path.name.lower().endswith((".jpg", ".jpeg")) and path.is_file():
+                    self.samples.append((path, label))
+        self.recent = {}
+
+    def __len__(self):
+        return len(self.samples)
+
+    def _load(self, path):
+        about = os.stat(path)
+        key = (str(path), about.st_mtime_ns, about.st_size, about.st_ino)
+        if key not in self.recent:
+            with Image.open(path) as file:
+                image = file.convert("RGB")
+            while len(self.recent) >= 8:
+                self.recent.pop(next(iter(self.recent)))
+            self.recent[key] = image
+        return self.recent[key].copy()
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            image = self._load(path)
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"cannot decode {path}") from error
+            warnings.warn(f"cannot decode {path}: {error}", stacklevel=2)
+            return None
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
+
+    def __getstate__(self):
+        return {**self.__dict__, "recent": {}}
+
+
+def folder_dataset(root: Path, transform: object = None, on_error: str = "raise") -> Dataset:
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="names in an array of fixed width" says=["a name may be longer than that: is it cut?"]
+import os
+
+import numpy as np
+
+
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error: {on_error!r}")
+        self.root, self.transform, self.on_error = str(root), transform, on_error
+        self.classes = sorted(e.name for e in os.scandir(root) if e.is_dir())
+        rows = []
+        for label, name in enumerate(self.classes):
+            with os.scandir(os.path.join(self.root, name)) as entries:
+                files = sorted(e.name for e in entries if e.is_file())
+            rows += [(f, label) for f in files if f.lower().endswith((".jpg", ".jpeg"))]
+        self.table = np.array(rows, dtype=[("file", "U64"), ("label", "i8")])
+
+    def __len__(self):
+        return len(self.table)
+
+    def __getitem__(self, index):
+        row = self.table[index]
+        file, label = str(row["file"]), int(row["label"])
+        path = os.path.join(self.root, self.classes[label], file)
+        try:
+            with Image.open(path) as opened:
+                image = opened.convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"can't decode {path}: {error}") from error
+            warnings.warn(f"can't decode {path}: {error}", stacklevel=2)
+            return None
+        if self.transform is not None:
+            image = self.transform(image)
+        return image, label
+
+
+def folder_dataset(root: Path, transform: object = None, on_error: str = "raise") -> Dataset:
     return FolderDataset(root, transform, on_error)

@@ -1553,3 +1553,39 @@ def resumable(dataset, batch_size, seed, num_workers=0):
             self.total = state["total"]
 
     return Loader()
+
+
+# %% wrong="seeds NumPy's global generator, and puts its state back" breaks="Seed no global generator" says=["it called np.random.seed", "make a generator of its own"]
+class Resumable:
+    def __init__(self, dataset, batch_size, seed, num_workers):
+        self.dataset, self.batch_size = dataset, batch_size
+        self.seed, self.num_workers = seed, num_workers
+        self.epoch, self.done = 0, 0
+
+    def permutation(self):
+        words = np.random.SeedSequence([self.seed, self.epoch]).generate_state(4)
+        before = np.random.get_state()
+        try:
+            np.random.seed(words)
+            return np.random.permutation(len(self.dataset)).tolist()
+        finally:
+            np.random.set_state(before)
+
+    def __iter__(self):
+        order = self.permutation()
+        starts = range(self.done * self.batch_size, len(order), self.batch_size)
+        groups = [order[start : start + self.batch_size] for start in starts]
+        for batch in DataLoader(self.dataset, batch_sampler=groups, num_workers=self.num_workers):
+            self.done += 1
+            yield batch
+        self.epoch, self.done = self.epoch + 1, 0
+
+    def state_dict(self):
+        return {"epoch": self.epoch, "done": self.done}
+
+    def load_state_dict(self, state):
+        self.epoch, self.done = state["epoch"], state["done"]
+
+
+def resumable(dataset: Dataset, batch_size: int, seed: int, num_workers: int = 0) -> object:
+    return Resumable(dataset, batch_size, seed, num_workers)

@@ -19,6 +19,7 @@
 #
 # - "of one or more pixels each": one pixel
 # - "uint8 or float": half images, from -300 to 300
+# - "half and bfloat16, too": bfloat16 images, a dtype that NumPy lacks
 # - "of any sizes": three uint8 images of different size
 # - "It may be a generator": from a generator
 # - "One of them may be empty": nothing and {1, 3}
@@ -264,7 +265,7 @@ def merge_statistics(a, b):
     return n, a[1] + d * share, a[2] + b[2] + d * d * (a[0] * share)
 
 
-# %% wrong="all pixels kept as doubles" breaks="or copies of so many" says=["their numbers are kept, in copies; keep triples"]
+# %% wrong="all pixels kept as doubles" breaks="or copies of so many" says=["the numbers of more than two images are kept, in copies; keep triples"]
 def merge_statistics(a, b):
     (na, ma, sa), (nb, mb, sb) = a, b
     n = na + nb
@@ -711,3 +712,81 @@ def merge_statistics(a, b):
         return 0, ma.clone(), sa.clone()
     d = mb - ma
     return n, ma + d * (nb / n), sa + sb + d**2 * (na / n * nb)
+
+
+# %% wrong="eight images in copies, computed together" breaks="or copies of so many" says=["the numbers of more than two images are kept, in copies; keep triples"]
+def triple_of_many(many):
+    x = torch.cat(many, dim=1)
+    mean = x.mean(1)
+    return x.shape[1], mean, ((x - mean[:, None]) ** 2).sum(1)
+
+
+def running_statistics(images: object) -> tuple[int, torch.Tensor, torch.Tensor]:
+    total, waiting = None, []
+    for image in images:
+        waiting.append(image.to(torch.float64, copy=True).flatten(1))
+        del image
+        if len(waiting) == 8:
+            new = triple_of_many(waiting)
+            total = new if total is None else merge_statistics(total, new)
+            waiting = []
+    if waiting:
+        new = triple_of_many(waiting)
+        total = new if total is None else merge_statistics(total, new)
+    return total
+
+
+def merge_statistics(a: tuple, b: tuple) -> tuple[int, torch.Tensor, torch.Tensor]:
+    (n_a, m_a, s_a), (n_b, m_b, s_b) = a, b
+    n = n_a + n_b
+    if n == 0:
+        return 0, m_a.clone(), s_a.clone()
+    d = m_b - m_a
+    return n, m_a + d * (n_b / n), s_a + s_b + d**2 * (n_a * n_b / n)
+
+
+# %% wrong="by way of NumPy" says=["bfloat16 images, a dtype that NumPy lacks"]
+import numpy as np
+
+
+def running_statistics(images: object) -> tuple[int, torch.Tensor, torch.Tensor]:
+    result = None
+    for image in images:
+        x = np.asarray(image).astype(np.float64).reshape(len(image), -1)
+        m = x.mean(axis=1)
+        s = ((x - m[:, None]) ** 2).sum(axis=1)
+        one = (x.shape[1], torch.from_numpy(m), torch.from_numpy(s))
+        result = one if result is None else merge_statistics(result, one)
+    return result
+
+
+def merge_statistics(a: tuple, b: tuple) -> tuple[int, torch.Tensor, torch.Tensor]:
+    n = int(a[0] + b[0])
+    if n == 0:
+        return 0, a[1].clone(), a[2].clone()
+    d = b[1] - a[1]
+    return n, a[1] + d * (b[0] / n), a[2] + b[2] + d * d * (float(a[0]) * float(b[0]) / n)
+
+
+# %% right="two images at a time, in copies"
+def running_statistics(images):
+    total, waiting = (0, 0.0, 0.0), []
+    for image in images:
+        waiting.append(image.double().flatten(1))
+        if len(waiting) == 2:
+            x = torch.cat(waiting, dim=1)
+            apart = x - x.mean(1, keepdim=True)
+            total = merge_statistics(total, (x.shape[1], x.mean(1), apart.square().sum(1)))
+            waiting.clear()
+    for x in waiting:
+        apart = x - x.mean(1, keepdim=True)
+        total = merge_statistics(total, (x.shape[1], x.mean(1), apart.square().sum(1)))
+    return total
+
+
+def merge_statistics(a, b):
+    n = a[0] + b[0]
+    if n == 0:
+        return 0, a[1] + 0, a[2] + 0
+    d = b[1] - a[1]
+    return n, a[1] + d * (b[0] / n), a[2] + b[2] + d * d * (a[0] / n) * b[0]

@@ -513,3 +513,17 @@ def tsn_segments(seconds, rate, segments, generator=None):
         yield from walk(k + 1, begin + size, rest % segments)
 
     return list(walk(0, 0, 0))
+
+
+# %% wrong="the remainder of a number below F" breaks="all its frames equally likely" says=["7 frames in 2 segments, two thousand calls: not equally likely", "the remainders of a number below 7"]
+def tsn_segments(
+    seconds: float, rate: float, segments: int, generator: torch.Generator | None = None
+) -> list[int]:
+    frames = max(1, round(seconds * rate))
+    edges = torch.arange(segments + 1) * frames // segments
+    begin = edges[:-1]
+    width = edges.diff().clamp(min=1)
+    if generator is None:
+        return (begin + (width - 1) // 2).tolist()
+    draws = torch.randint(frames, (segments,), generator=generator)
+    return (begin + draws % width).tolist()

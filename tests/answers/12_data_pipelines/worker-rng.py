@@ -69,7 +69,7 @@ def worker_rng(worker_id):
     torch.manual_seed(seed)
 
 
-# %% wrong="numbers of its own making, in the place of a loader's" says=["this isn't the seed that the loader gives it"]
+# %% wrong="numbers of its own making, in the place of a loader's" judge="differs" says=["this isn't the seed that the loader gives it"]
 def worker_rng(worker_id):
     pass
 

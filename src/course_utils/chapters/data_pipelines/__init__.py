@@ -27,11 +27,13 @@ from course_utils.chapters.data_pipelines.folders import (
     run_transform,
 )
 from course_utils.chapters.data_pipelines.frames import (
+    check_calls,
     check_drawn,
     check_frames,
     check_likely,
     check_long,
     check_middles,
+    run_calls,
     run_tsn,
     run_twice,
 )
@@ -43,6 +45,12 @@ from course_utils.chapters.data_pipelines.killed import (
     run_other_names,
     run_repacked,
     run_steps,
+)
+from course_utils.chapters.data_pipelines.loaders import (
+    check_global_seeds,
+    check_read,
+    run_global_seeds,
+    run_read,
 )
 from course_utils.chapters.data_pipelines.packs import (
     check_copied,
@@ -88,12 +96,10 @@ from course_utils.chapters.data_pipelines.streams import (
     check_left,
     check_orders,
     check_pairs,
-    check_read,
     check_resumed,
     check_stream,
     run_disturbed,
     run_pairs,
-    run_read,
     run_resumable,
     run_stream,
 )

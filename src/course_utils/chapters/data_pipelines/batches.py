@@ -8,6 +8,7 @@ from torchvision.transforms import v2
 from course_utils.learner.changes import forbid_changes, same_values
 from course_utils.learner.checks import check_close
 from course_utils.learner.other_states import check_states
+from course_utils.learner.tracebacks import what_was_raised
 
 numbers = torch.Generator().manual_seed(0)
 
@@ -53,6 +54,7 @@ def batches_to_try() -> dict[str, list]:
     cases["∞ and NaN among the numbers"] = odd
     bits = [(image > 99, boxes.char() - 5) for image, boxes in (item(2, 3, 1), item(3, 2, 2))]
     cases["bool images, int8 boxes, some below 0"] = bits
+    cases |= _hard_to_tell(item(2, 3, 1), item(3, 2, 2))
     cases["one item"] = [item(2, 3, 1)]
     cases["one item, all of it below 0"] = [tuple(-tensor for tensor in item(2, 3, 1))]
     large = torch.randn(3, 5, 6, generator=numbers), torch.randn(9, 5, generator=numbers)
@@ -66,6 +68,22 @@ def batches_to_try() -> dict[str, list]:
     cases["a black image, with a box"] = [black, item(3, 2, 2)]
     cases["a small, a large and a middling image"] = [item(1, 2, 1), item(4, 5, 3), item(3, 2, 2)]
     return cases
+
+
+def _hard_to_tell(*two) -> dict[str, list]:
+    """Batches whose boxes hold what padding may be marked by, and of a dtype that NumPy lacks."""
+    (image, _), other = two
+    finite, marks = torch.finfo(), [[number] * 4 for number in (0, 255)]
+    bytes_ = [(image, torch.tensor(marks, dtype=torch.uint8)), (other[0], other[1].byte())]
+    floats = torch.tensor([torch.nan, torch.inf, -torch.inf, finite.min, finite.max])
+    wide = [(image, floats[:, None].repeat(1, 4)), (other[0].new_ones(3, 2, 2), other[1][:1])]
+    return {
+        "uint8 boxes, one of zeros and one of 255": [(x.byte(), boxes) for x, boxes in bytes_],
+        "boxes of NaN, of ∞ and of float32's smallest number": wide,
+        "bfloat16 images and boxes, a dtype that NumPy lacks": [
+            (x.bfloat16(), boxes.bfloat16()) for x, boxes in two
+        ],
+    }
 
 
 def run_kept(collate_boxes, items: list) -> bool:
@@ -85,6 +103,8 @@ def _why_raised(error: Exception, items: list, kept: list) -> str:
     """What a call that raised may have met."""
     if not kept:
         return " (no item is left: return None)"
+    if "BFloat16" in str(error):
+        return " (NumPy has no bfloat16: stay with tensors)"
     if len(kept) < len(items) and "NoneType" in str(error):
         return " (an item is None: leave those out first)"
     sizes = [tuple(image.shape[1:]) for image, _ in kept]
@@ -100,6 +120,15 @@ def _why_digits(found, right: torch.Tensor) -> str:
     by_float32 = same_values(found, right.float().to(right.dtype))
     words = f"{right.dtype} by name, with float32's digits: compute in the dtype that came"
     return words.removeprefix("torch.") if by_float32 else ""
+
+
+def _why_zeros(found, right: torch.Tensor) -> str:
+    """Whether all that differs became 0."""
+    if getattr(found, "shape", None) != right.shape or found.dtype != right.dtype:
+        return ""
+    differ = (found != right) & ~(found.isnan() & right.isnan())
+    words = "a box may hold any numbers: which ones are real follows from the counts, not from them"
+    return "" if bool(found[differ].any()) else words
 
 
 def _why_padding(found, kept: list, right: torch.Tensor) -> str:
@@ -132,7 +161,7 @@ def check_batch(collate_boxes, items, what):
             batch = collate_boxes(items)
         except (TypeError, ValueError, IndexError, AttributeError, RuntimeError) as error:
             why = _why_raised(error, items, kept)
-            words = f"{what}: raised {type(error).__name__}: {error}{why}"
+            words = f"{what}: {what_was_raised(error)}{why}"
             raise AssertionError(words) from None
     if not kept:
         assert batch is None, f"{what}: with no item left it is None, not {batch!r}"
@@ -167,8 +196,9 @@ def check_batch(collate_boxes, items, what):
     if getattr(boxes, "shape", None) == shape:
         behind = any(bool(row[len(b) :].any()) for row, (_, b) in zip(boxes, kept, strict=True))
         assert not behind, f"{what}: boxes: behind the boxes of an item come zeros"
-    why = _why_digits(boxes, torch.stack(rows))
-    check_close(boxes, torch.stack(rows), f"{what}: boxes", **exact, because=why)
+    right = torch.stack(rows)
+    why = _why_digits(boxes, right) or _why_zeros(boxes, right)
+    check_close(boxes, right, f"{what}: boxes", **exact, because=why)
     counts = torch.tensor([len(b) for _, b in kept])
     mask = torch.arange(most) < counts[:, None]
     if getattr(batch["mask"], "shape", mask.shape) != mask.shape:

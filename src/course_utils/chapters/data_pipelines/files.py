@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
 import shutil
 import struct
@@ -66,7 +67,23 @@ def run_replaced(folder_dataset) -> bool:
     _interrupt(folder_dataset)
     if read_again:
         _keep(folder_dataset)
+        _replace_unseen(folder_dataset)
     return read_again
+
+
+def _replace_unseen(folder_dataset) -> None:
+    """A file gets another content, of its size and its date, as a synchronised disk may give it."""
+    root = damaged_folder()
+    path = root / "a_circle" / "10.jpg"
+    contents = [path.read_bytes(), (root / "b_square" / "x.jpeg").read_bytes()]
+    first, second = (content.ljust(max(map(len, contents)), b"\0") for content in contents)
+    path.write_bytes(first)
+    about, dataset = path.stat(), folder_dataset(root)
+    old = np.array(dataset[0][0])
+    path.write_bytes(second)
+    os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
+    words = "a file whose content changed, and neither its date nor its size, gave the old image: "
+    assert not np.array_equal(np.array(dataset[0][0]), old), words + "keep none, read it each time"
 
 
 def _damage_and_mend(folder_dataset) -> None:

@@ -33,6 +33,12 @@ def run_twice(tsn_segments, seconds: float, rate: float, segments: int) -> tuple
     return first, tsn_segments(seconds, rate, segments, generator), moved
 
 
+def run_calls(tsn_segments, frames: int, segments: int, calls: int) -> list:
+    """The frames of many calls with one generator."""
+    generator = torch.Generator().manual_seed(11)
+    return [list(tsn_segments(frames, 1, segments, generator) or []) for _ in range(calls)]
+
+
 def check_ints(frames, what):
     """Whether these are a list of plain numbers: a tensor prints and compares like one."""
     assert frames is not None, f"{what} it returned None: is there an answer yet?"
@@ -55,7 +61,7 @@ def ranges(frames, segments):
 
 
 def check_frames(run, seconds, rate, frames, segments):
-    wanted = ranges(frames, segments)
+    wanted, empty = ranges(frames, segments), frames < segments
     middle, _ = run(seconds, rate, segments, None)
     check_ints(middle, "for testing,")
     right, cut = middles(frames, segments), int(seconds * rate)
@@ -76,8 +82,10 @@ def check_frames(run, seconds, rate, frames, segments):
         "seconds * rate was rounded up": middles(max(1, cut + (cut < seconds * rate)), segments),
     }
     hints = [words for words, slip in slips.items() if list(middle) == slip]
-    hint = "an empty segment holds the frame at which it begins, ⌊kF/K⌋"
-    hint = hint if frames < segments else "the middle frames, of two the earlier"
+    later = [part[len(part) // 2] for part in wanted]
+    hint = "segment k begins at ⌊kF/K⌋, in whole numbers; the middle frames, of two the earlier"
+    hint = "the middle frames, of two the earlier" if list(middle) == later else hint
+    hint = "an empty segment holds the frame at which it begins, ⌊kF/K⌋" if empty else hint
     hint = hints[0] if len(hints) == 1 else hint
     below = any(frame < 0 for frame in middle)
     hint = "frames count from 0, and a clip has at least 1" if below else hint
@@ -126,6 +134,8 @@ def check_middles(run, below):
         for segments in range(1, below + 1):
             found, _ = run(frames, 1, segments, None)
             because = "begin at ⌊kF/K⌋, in whole numbers: k / K * F may fall short of one"
+            if frames < segments:
+                because += "; an empty segment holds the frame at which it begins"
             right = middles(frames, segments)
             assert list(found) == right, (
                 f"{frames} frames in {segments} segments: expected {right}, got {found} ({because})"
@@ -163,3 +173,23 @@ def check_likely(run):
             one = ": each segment needs its own draw" if max(counts) == MANY else ""
             even = 0.7 * segments < min(counts) * size <= max(counts) * size < 1.32 * segments
             assert even, f"not equally likely: {words}, expected about as often as the others{one}"
+
+
+def check_calls(run):
+    """2000 calls for segments of three frames and of four: a number that was drawn below 7, or
+    below some other number, and divided, has remainders that aren't equally likely."""
+    calls, parts = 2000, ranges(7, 2)
+    drawn = run(7, 2, calls)
+    assert all(len(frames) == 2 for frames in drawn), "a call gave no frame for each segment"
+    for k, part in enumerate(parts):
+        counts = [sum(frames[k] == frame for frames in drawn) for frame in part]
+        words = f"of frames {part[0]} to {part[-1]} each came {counts} times in {calls} calls"
+        even = all(abs(count / calls - 1 / len(part)) < 0.05 for count in counts)
+        assert even, (
+            f"not equally likely: {words}, expected about as often as the others: draw among as "
+            "many as the segment holds; the remainders of a number below 7 come unevenly"
+        )
+    pairs = [sum(tuple(frames) == pair for frames in drawn) for pair in itertools.product(*parts)]
+    words = f"the twelve pairs of a frame of each came from {min(pairs)} to {max(pairs)} times"
+    even = 0.6 * calls < 12 * min(pairs) <= 12 * max(pairs) < 1.4 * calls
+    assert even, f"{words}, expected about {calls // 12}: each segment needs its own draw"

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import gc
-import itertools
 import json
 import multiprocessing
-import os
-import tempfile
 import time
 import warnings
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -37,7 +33,7 @@ class Records(Dataset):
         return int(index)
 
 
-def _take(loader, count: int, leave: bool = False) -> list[list[int]]:
+def take(loader, count: int, leave: bool = False) -> list[list[int]]:
     """The next ``count`` batches; with ``leave``, each ``for`` is left after a batch."""
     batches = []
     for _ in range(2 * count + 2):
@@ -68,7 +64,7 @@ def run_stream(
     with elsewhere() if salted else nullcontext():
         loader = resumable(Records(n), batch_size, seed, workers)
         assert loader is not None, "resumable returned None: is there an answer yet?"
-        return _take(loader, count, leave)
+        return take(loader, count, leave)
 
 
 class Failing(Records):
@@ -87,14 +83,14 @@ def run_disturbed(resumable, raises: bool) -> list[list[int]]:
     loader, batches = resumable((Failing if raises else Records)(17), 4, 0, 0), []
     assert loader is not None, "resumable returned None: is there an answer yet?"
     if not raises:
-        batches = _take(loader, 6)
-        _take(resumable(Records(17), 4, 0, 0), 1)
-        return batches + _take(loader, 2)
+        batches = take(loader, 6)
+        take(resumable(Records(17), 4, 0, 0), 1)
+        return batches + take(loader, 2)
     try:
         for batch in loader:
             batches.append(batch.tolist())
     except OSError:
-        return batches + _take(loader, 8 - len(batches))
+        return batches + take(loader, 8 - len(batches))
     return batches
 
 
@@ -143,41 +139,6 @@ def run_pairs(resumable, workers: int) -> tuple:
     except Exception as error:
         return words_of(error), [], [], []
     return "", sorted(made), whole, resumed
-
-
-class Noted(Records):
-    """The numbers 0 to n − 1; notes in a file which were read, in whatever process."""
-
-    def __init__(self, n: int, path: str) -> None:
-        super().__init__(n)
-        self.path = path
-
-    def __getitem__(self, index):
-        with open(self.path, "ab", buffering=0) as file:
-            file.write(bytes([int(index)]))
-        return int(index)
-
-
-def run_read(resumable, workers: int) -> tuple:
-    """The items of the first two batches of an epoch, and which items a second loader read that
-    was put behind them and gave the other three."""
-    with tempfile.TemporaryDirectory() as folder:
-        paths = [os.path.join(folder, name) for name in ("first", "second")]
-        loader, other = (resumable(Noted(17, path), 4, 0, workers) for path in paths)
-        assert loader is not None, "resumable returned None: is there an answer yet?"
-        given = [*itertools.chain.from_iterable(_take(loader, 2))]
-        other.load_state_dict(json.loads(json.dumps(loader.state_dict())))
-        _take(other, 3)
-        second = Path(paths[1])
-        return given, sorted(second.read_bytes()) if second.exists() else []
-
-
-def check_read(run, workers: int):
-    given, read = run(workers)
-    assert read, "after two of five batches the second loader read nothing: three are left"
-    # Which ones, besides, depends on how far workers have got.
-    words = "items that were handed out before were read again: leave them to the sampler"
-    assert not set(given) & set(read), words
 
 
 def _running(before: list) -> int:
@@ -230,12 +191,12 @@ def _passed_on(other: Any, third: Any, given: dict, how: str) -> list[list[int]]
     if how != "used":
         return []
     third.load_state_dict(other.state_dict())
-    _take(other, 1)
-    first = _take(third, 1)
+    take(other, 1)
+    first = take(third, 1)
     third.load_state_dict(other.state_dict())
-    _take(other, 1)
+    take(other, 1)
     other.load_state_dict(given)
-    return first + _take(third, 1)
+    return first + take(third, 1)
 
 
 @what_is_new_alone()
@@ -259,7 +220,7 @@ def run_resumable(
     loader = resumable(Records(n), batch_size, seed, workers)
     for name in ("__iter__", "state_dict", "load_state_dict"):
         assert hasattr(loader, name), f"resumable returned {type(loader).__name__}, without {name}"
-    state, head = None, _take(loader, stop - (how == "inside"))
+    state, head = None, take(loader, stop - (how == "inside"))
     if how == "inside":
         for batch in loader:
             state = loader.state_dict()
@@ -273,17 +234,17 @@ def run_resumable(
         raise AssertionError(f"json can't write what state_dict() returned: {error}") from error
     words = f"json makes texts of keys, so that {state} comes back as {text}: use texts for keys"
     assert not _has_other_keys(state), words
-    _take(loader, 2)
+    take(loader, 2)
     loader.state_dict()
     moved = json.dumps(state) != text
     records = Records(n)
     other = resumable(records, batch_size, seed, workers)
-    _take(other, 2 * -(-n // batch_size) + 3 if how == "used" else 0)
+    take(other, 2 * -(-n // batch_size) + 3 if how == "used" else 0)
     given = json.loads(text)
     other.load_state_dict(given)
     passed = _passed_on(other, resumable(Records(n), batch_size, seed, workers), given, how)
     before_read = len(records.read)
-    rest, read = _take(other, count), len(records.read) - before_read
+    rest, read = take(other, count), len(records.read) - before_read
     loaded = json.dumps(given) != text
     del loader, other
     gc.collect()
