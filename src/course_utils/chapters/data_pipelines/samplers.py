@@ -12,6 +12,7 @@ import torch
 
 from course_utils.learner.awkward import another_process
 from course_utils.learner.checks import check_equal
+from course_utils.learner.tracebacks import what_was_raised
 
 
 def run_sampler(bucket_sampler, weighted_sampling, name: str, *arguments) -> tuple:
@@ -80,7 +81,7 @@ def check_balance(run, labels, draws, seed, what):
         if min(labels) >= 0 and max(labels) < 2**24:
             raise
         words = "labels may lie below 0, and far apart: count those that are there, not all between"
-        raise AssertionError(f"raised {type(error).__name__}: {error} ({words})") from None
+        raise AssertionError(f"{what_was_raised(error)} ({words})") from None
     assert drawn is not None, f"{what}: it returned None: is there an answer yet?"
     assert isinstance(drawn, list), f"{what}: it returned a {drawn}, expected a list of indices"
     check_equal(len(drawn), draws, f"{what}: how many indices")

@@ -14,6 +14,7 @@ import torch
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
 from course_utils.learner.awkward import other_hashes
+from course_utils.learner.tracebacks import what_was_raised
 
 
 def check_draws(NoiseSet, drawn, which, what):
@@ -148,7 +149,7 @@ def run_unhashable(shard_iterable) -> str:
     try:
         found = [*shard_iterable(list(source), 0, 1)]
     except Exception as error:
-        return f"it raised {type(error).__name__}: {error}"
+        return f"it {what_was_raised(error)}"
     same = sorted(map(repr, found)) == sorted(map(repr, source))
     return "" if same else f"of {source} it gave {found}"
 
