@@ -1884,3 +1884,62 @@ def micro_engine(program: str, **inputs: float) -> tuple[float, dict[str, float]
         return None
     names["y"].backward()
     return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="takes values that were made alike for one" says=["p = a + b; q = a + b; y = p + q: q missing", "two values that were made alike are two", "p and q are two values, though made alike"]
+import math
+
+
+class Value:
+    """A number that knows what it was made from, and how steeply it depends on each of them."""
+
+    def __init__(self, number: float, parents: tuple = (), slopes: tuple = ()) -> None:
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    @property
+    def key(self) -> tuple:
+        return self.number, tuple(map(id, self.parents)), self.slopes
+
+    def __add__(self, other: "Value") -> "Value":
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other: "Value") -> "Value":
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, exponent: float) -> "Value":
+        return Value(self.number**exponent, (self,), (exponent * self.number ** (exponent - 1),))
+
+    def exp(self) -> "Value":
+        result = math.exp(self.number)
+        return Value(result, (self,), (result,))
+
+    def topological_order(self) -> list["Value"]:
+        order, seen, waiting = [], {self.key}, [(self, iter(self.parents))]
+        while waiting:
+            value, parents = waiting[-1]
+            parent = next(parents, None)
+            if parent is None:
+                order.append(value)
+                waiting.pop()
+            elif parent.key not in seen:
+                seen.add(parent.key)
+                waiting.append((parent, iter(parent.parents)))
+        order.reverse()
+        return order
+
+    def backward(self) -> None:
+        self.grad = 1.0
+        for value in self.topological_order():
+            for parent, slope in zip(value.parents, value.slopes, strict=True):
+                parent.grad += slope * value.grad
+
+
+def micro_engine(program: str, **inputs: float) -> tuple[float, dict[str, float]] | None:
+    """Given: run ``program``, go backward from ``y``; the number y, its slope in each name."""
+    names = {name: Value(number) for name, number in inputs.items()}
+    exec(program, {}, names)
+    if any(value is None for value in names.values()):
+        return None
+    names["y"].backward()
+    return names["y"].number, {name: value.grad for name, value in names.items()}

@@ -21,7 +21,7 @@ ORDERS = ["y = a + b", "y = a + a", "s = a + b; t = s + s; y = s + t"]
 ORDERS += ["s = a + b; t = s + s; y = t + s", "p = a + b; q = p + b; r = q + q; y = r + a"]
 ORDERS += ["s = a + b; t = s + a; y = s + b", "p = a + a; q = p + p; r = q + q; y = r + p"]
 ORDERS += ["s = a + b; t = s + s; r = s + a; y = r + t", "p = a + b; q = b + a; y = p + q"]
-ORDERS += ["s = a + b; t = s + s; r = t + s; y = s + a"]
+ORDERS += ["s = a + b; t = s + s; r = t + s; y = s + a", "p = a + b; q = a + b; y = p + q"]
 # Programs for backward, at a = 2 and b = 0.5, each with words for who gets it wrong.
 ENGINES = {
     "y = a + b": "",
@@ -35,6 +35,7 @@ ENGINES = {
     "t = a ** 2; y = t * a": "b is not used: its gradient stays 0",
     "s = a * b; t = s * s; y = s * a": "t isn't behind y: s doesn't wait for a payment from it",
     "p = a + b; q = b + a; y = p * q": "p and q are two values, whose numbers are equal",
+    "p = a + b; q = a + b; y = p * q": "p and q are two values, though made alike",
     "y = a": "y is a itself",
 }
 
@@ -146,7 +147,9 @@ def check_order(order: list[str], program: str) -> None:
         count = order.count(name)
         assert count < 2, f"{name} stands there {count} times: {words} (yours: {shown})"
     missing = [name for name in parents if name not in order]
-    assert not missing, f"{', '.join(missing)} missing (yours: {shown or 'an empty list'})"
+    alike = any(parents[one] and parents[one] == parents[name] for one in missing for name in order)
+    words = "; two values that were made alike are two" * alike
+    assert not missing, f"{', '.join(missing)} missing (yours: {shown or 'an empty list'}{words})"
     wrong = [(n, p) for n in order for p in parents[n] if order.index(p) < order.index(n)]
     upside_down = len(wrong) == sum(map(len, parents.values())) > 0
     assert not upside_down, f"{shown} is upside down: self comes first, the inputs last"
