@@ -3,7 +3,11 @@
 import ast
 import importlib
 import random
+import subprocess
+import sys
+import time
 
+import psutil
 import pytest
 import torch
 from rich.console import Console
@@ -280,6 +284,30 @@ def test_visible_and_hidden_refusals_are_told_apart(tiny_chapter):
 def test_a_mutant_that_hangs_is_refused():
     trial = running.Trial([], {})
     assert trial.run("while True: pass", 0.5)["kind"] == "hangs"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux ends them")
+def test_a_mutant_that_hangs_ends_with_who_runs_it(tmp_path):
+    """Whoever kills the command leaves no endless loop behind."""
+    told = tmp_path / "told"
+    answer = f"import os\nopen({str(told)!r}, 'w').write(str(os.getpid()) + ' ')\nwhile True: pass"
+    run = "from course_utils.authoring.mutants.running import Trial"
+    process = subprocess.Popen(
+        [sys.executable, "-c", f"{run}\nTrial([], {{}}).run({answer!r}, 120)"]
+    )
+    limit = time.monotonic() + 60
+    try:
+        while not (told.exists() and told.read_text().endswith(" ")):
+            started = process.poll() is None and time.monotonic() < limit
+            assert started, "no mutant was started"
+            time.sleep(0.1)
+    finally:
+        process.kill()
+        process.wait()
+    pid = int(told.read_text())
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < limit, "the mutant goes on"
+        time.sleep(0.1)
 
 
 def test_a_habit_that_has_nothing_to_work_on_is_no_mutant(tiny_chapter):

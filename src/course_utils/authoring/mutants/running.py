@@ -16,6 +16,7 @@ import resource
 import select
 import shutil
 import signal
+import sys
 import tempfile
 import time
 import traceback
@@ -39,6 +40,7 @@ from course_utils.cells import (
     is_locked,
 )
 from course_utils.errors import CourseError
+from course_utils.prctl import PR_SET_PDEATHSIG, prctl
 from course_utils.project import Chapter
 
 # How a mutant ends.
@@ -173,10 +175,12 @@ def apart(
         CourseError: that process fails; its traceback stands below.
     """
     reader, writer = os.pipe()
+    parent = os.getpid()
     pid = os.fork()
     if pid == 0:
         status = 1
         try:
+            _end_with(parent)
             os.close(reader)
             with os.fdopen(writer, "w") as lines:
                 try:
@@ -200,6 +204,14 @@ def apart(
     os.waitpid(pid, 0)
     if end is not None:
         raise CourseError(f"{chapter.name}: its mutants could not be run", str(end))
+
+
+def _end_with(parent: int) -> None:
+    """Have the system end this process when its parent is killed, as a mutant may never end."""
+    if sys.platform.startswith("linux"):
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it was killed before
+            os._exit(1)
 
 
 def settle() -> None:
@@ -236,9 +248,11 @@ class Trial:
         """Run one answer in a fork; its verdict, kind and words."""
         reader, writer = os.pipe()
         folder = tempfile.mkdtemp(prefix="course-mutant-")
+        parent = os.getpid()
         pid = os.fork()
         if pid == 0:
             try:
+                _end_with(parent)
                 os.close(reader)
                 self._in_the_fork(source, writer, folder)
             finally:
