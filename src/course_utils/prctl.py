@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP = 1, 4, 24
 PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER = 36, 37
@@ -23,6 +24,17 @@ def prctl(option: int, argument: int) -> None:
     if libc.prctl(option, ctypes.c_ulong(argument), 0, 0, 0) != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"prctl({option}, {argument}): {os.strerror(number)}")
+
+
+def end_with(parent: int) -> None:
+    """Have the system kill this process when its parent ends; it ends now if that is over.
+
+    Args:
+        parent: the process id of the process that forked this one.
+    """
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def adopts_orphans() -> bool:

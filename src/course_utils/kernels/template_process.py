@@ -24,7 +24,7 @@ from pathlib import Path
 from course_utils.kernels import confinement
 from course_utils.kernels.forked_kernel import INLINE_BACKEND, run_kernel
 from course_utils.kernels.template import EXIT_SECONDS, MESSAGE_BYTES, Request
-from course_utils.prctl import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
+from course_utils.prctl import PR_SET_CHILD_SUBREAPER, end_with, prctl
 
 MOST_DESCRIPTORS = 64
 # What a notebook of the course imports sooner or later. The grading modules are there only where
@@ -305,9 +305,7 @@ def fork_kernel(request: Request, descriptors: list[int]) -> int:
     template = os.getpid()
     pid = os.fork()
     if pid == 0:
-        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != template:
-            os._exit(1)
+        end_with(template)
     return pid
 
 

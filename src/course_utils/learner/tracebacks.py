@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import partial, wraps
 from types import FrameType, SimpleNamespace, TracebackType
 
@@ -70,6 +71,17 @@ def in_one(line: str) -> str:
 def add_words(error: BaseException, words: str) -> None:
     """Put words behind those of an exception, which is then raised again: its lines stay."""
     error.args = (f"{error}; {words}",)
+
+
+@contextmanager
+def about_bfloat16() -> Generator[None]:
+    """Put words behind what is raised where NumPy is handed bfloat16."""
+    try:
+        yield
+    except TypeError as error:
+        if "BFloat16" in str(error):  # of no use to the caller of .numpy()
+            add_words(error, "NumPy has no bfloat16: convert before, or stay with tensors")
+        raise
 
 
 def what_was_raised(error: BaseException) -> str:

@@ -40,7 +40,7 @@ from course_utils.cells import (
     is_locked,
 )
 from course_utils.errors import CourseError
-from course_utils.prctl import PR_SET_PDEATHSIG, prctl
+from course_utils.prctl import end_with
 from course_utils.project import Chapter
 
 # How a mutant ends.
@@ -207,11 +207,9 @@ def apart(
 
 
 def _end_with(parent: int) -> None:
-    """Have the system end this process when its parent is killed, as a mutant may never end."""
+    """End when the parent is killed, where the system can do that: a mutant may never end."""
     if sys.platform.startswith("linux"):
-        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it was killed before
-            os._exit(1)
+        end_with(parent)
 
 
 def settle() -> None:

@@ -105,13 +105,6 @@ def try_counting(saved_bytes: Callable, name: str, *inputs: Tensor, mode: str = 
         calls.append(name)
         return FUNCTIONS[name](*given)
 
-    def ends_by(kind: type[BaseException]) -> Callable[..., Tensor]:
-        def unfinished(*given: Tensor) -> Tensor:
-            torch.ones(1, requires_grad=True).exp()
-            raise kind
-
-        return unfinished
-
     def state() -> list:
         sums = [x.grad.abs().sum().item() if x.grad is not None else None for x in inputs]
         return [(x.requires_grad, x._version, total) for x, total in zip(inputs, sums, strict=True)]
@@ -127,17 +120,9 @@ def try_counting(saved_bytes: Callable, name: str, *inputs: Tensor, mode: str = 
         switched = recording != torch.is_grad_enabled()
     left, changed = HOOKS_LEFT * (hooks(True) is not None), before != state()
     called = len(calls)
-    for kind in (Unfinished, Interrupted) if answer is not None else ():
-        if left:
-            break
-        try:
-            saved_bytes(ends_by(kind), *inputs)
-            left = "function raised, and its error was kept back: let it through"
-        except kind:
-            pass
-        except Exception:
-            left = "function raised, and another error came out: let its own through"
-        left = HOOKS_LEFT if hooks(True) is not None else left
+    for kind in (Unfinished, Interrupted):
+        if answer is not None and not left:
+            left = _left_by(kind, saved_bytes, inputs)
     if answer is not None and called == 1 and not left:
         saved_bytes(function, *inputs)
         left = NOT_CALLED_AGAIN * (len(calls) == called)
@@ -146,6 +131,24 @@ def try_counting(saved_bytes: Callable, name: str, *inputs: Tensor, mode: str = 
     while hooks(True) is not None:
         _autograd._pop_saved_tensors_default_hooks()
     return answer, called, changed, left
+
+
+def _left_by(kind: type[BaseException], saved_bytes: Callable, inputs: tuple[Tensor, ...]) -> str:
+    """Words for a function that raises this: its hooks stayed on, or its error was kept back."""
+
+    def unfinished(*given: Tensor) -> Tensor:
+        torch.ones(1, requires_grad=True).exp()
+        raise kind
+
+    try:
+        saved_bytes(unfinished, *inputs)
+        left = "function raised, and its error was kept back: let it through"
+    except kind:
+        left = ""
+    except Exception:
+        left = "function raised, and another error came out: let its own through"
+    hooks = _autograd._top_saved_tensors_default_hooks
+    return HOOKS_LEFT if hooks(True) is not None else left
 
 
 def large() -> Tensor:

@@ -19,7 +19,6 @@ from course_utils.chapters.debugging.checkpoints import (
     write_checkpoint,
 )
 from course_utils.chapters.debugging.findings import (
-    about_bfloat16,
     changes,
     check_finding,
     no_mode_left,
@@ -66,3 +65,4 @@ from course_utils.chapters.debugging.trainings import (
     make_pair,
     make_patient,
 )
+from course_utils.learner.tracebacks import about_bfloat16

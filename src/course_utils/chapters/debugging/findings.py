@@ -11,7 +11,7 @@ import torch.nn as nn
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack, _pop_mode
 
 from course_utils.learner.checks import check_equal
-from course_utils.learner.tracebacks import add_words, ends_in_notebook
+from course_utils.learner.tracebacks import ends_in_notebook
 
 
 @ends_in_notebook
@@ -93,17 +93,6 @@ def no_mode_left() -> Generator[None]:
             _pop_mode()
             left += 1
     assert not left, "a mode is still switched on, and hears all that follows: use with"
-
-
-@contextmanager
-def about_bfloat16() -> Generator[None]:
-    """Put words behind what is raised where NumPy is handed bfloat16."""
-    try:
-        yield
-    except TypeError as error:
-        if "BFloat16" in str(error):
-            add_words(error, "NumPy has no bfloat16: convert before, or stay with tensors")
-        raise
 
 
 def changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:

@@ -143,6 +143,11 @@ def check_eigen_corners(answer: Answer, case: every_case, slow: torch.Tensor) ->
         raise AssertionError("an answer was returned; where nothing settles, raise RuntimeError")
 
 
+def _no_norm(name: str) -> bool:
+    """Whether a function or an operator is one of ``torch.linalg`` and no norm."""
+    return "linalg" in name and "norm" not in name
+
+
 def check_steps(
     operators: Answer,
     case: every_case,
@@ -157,7 +162,7 @@ def check_steps(
     n = len(a)
     with case(f"{name}, max_steps={steps}"):
         notes, raised, pair = operators("power_iteration", a, tol, steps)
-        banned = [op for op, *_ in notes if "linalg" in op and "norm" not in op]
+        banned = [op for op, *_ in notes if _no_norm(op)]
         assert not banned, f"{banned[0]} ran: the products are to do it"
         assert not (settles and raised), f"{raised} was raised, though {steps} steps are enough"
         assert raised or pair is not None, "it returned None: is there an answer yet?"
@@ -185,7 +190,7 @@ def check_steps(
 
 def check_only_norms(names: list[str]) -> None:
     """That no function of ``torch.linalg`` but a norm is among those that were called."""
-    banned = [name for name in names if name.startswith("linalg_") and "norm" not in name]
+    banned = [name for name in names if _no_norm(name)]
     words = "was called: from torch.linalg only norms are allowed"
     assert not banned, f"{banned[0].replace('_', '.', 1)} {words}"
 
@@ -224,7 +229,7 @@ def check_qr(answer: Answer, case: every_case, a: torch.Tensor, name: str) -> No
                 pair = answer(a, modified)
             fits = isinstance(pair, (tuple, list)) and len(pair) == 2
             assert fits, "return the pair (Q, R): is there an answer yet?"
-            banned = [op for op in counts if "geqrf" in op or ("linalg" in op and "norm" not in op)]
+            banned = [op for op in counts if "geqrf" in op or _no_norm(op)]
             assert not banned, f"{', '.join(banned)} ran: build it from products and lengths"
             words = (
                 f"{counts.total()} of PyTorch's operators for {n} columns: is it made elsewhere?"

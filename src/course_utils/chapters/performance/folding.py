@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from course_utils.learner.awkward import forbid_side_effects
 from course_utils.learner.operators import count_operators
-from course_utils.learner.tracebacks import add_words, ends_in_notebook
+from course_utils.learner.tracebacks import about_bfloat16, add_words, ends_in_notebook
 from course_utils.learner.values import check_value
 
 
@@ -95,11 +95,10 @@ def run_fold(fold: Callable[..., Any], case: dict) -> dict:
     block.wide_norm.register_forward_hook(lambda *_: None)
     with forbid_side_effects(block, but=("mode", "requires_grad", "values", "names")):
         try:
-            conv = fold(block)
+            with about_bfloat16():
+                conv = fold(block)
         except (AttributeError, TypeError) as error:
-            if "BFloat16" in str(error):  # of no use to the caller of .numpy()
-                add_words(error, "NumPy has no bfloat16: convert before, or stay with tensors")
-            elif "NoneType" in str(error):
+            if "NoneType" in str(error):
                 add_words(error, "skip, a bias, and the weight and bias of a norm may be None")
             raise
     found: dict[str, Any] = {"kind": type(conv).__name__, "conv": isinstance(conv, nn.Conv2d)}

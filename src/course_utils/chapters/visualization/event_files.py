@@ -19,6 +19,7 @@ from course_utils.chapters.visualization.comparing import (
     on_cpu,
 )
 from course_utils.chapters.visualization.trainings import digits
+from course_utils.learner.changes import same_values
 from course_utils.learner.checks import check_equal
 from course_utils.learner.devices import device
 from course_utils.learner.tracebacks import ends_in_notebook, what_was_raised
@@ -96,7 +97,7 @@ def seen_training_dashboard(answer: Callable, kind: str, sizes: list[int]) -> tu
     if len(training[3]) != len(sizes):
         left.append("the list of batches has changed: it is the caller's")
     elif not all(
-        torch.allclose(*two, 0, 0, equal_nan=True)
+        same_values(*two)
         for pair in zip(pairs, training[3], strict=True)
         for two in zip(*pair, strict=True)
     ):
