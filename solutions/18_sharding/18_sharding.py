@@ -1203,7 +1203,7 @@ def check_cases(cases):
 
 sizes = [(2, 4), (4, 12), (3, 2), (4, 1), (6, 4), (1, 3), (3, 3), (7, 9)]
 cases = [(kind, *size) for kind in ("gpipe", "1f1b") for size in sizes]
-check_cases([*cases, ("1f1b", 2, 1500)])
+check_cases([*cases, ("1f1b", 2, 1500), *cases[:2], *cases[-2:]])  # some of them twice
 with every_case() as case:
     for kind in ("gpipe", "1f1b"):
         with case(f"{kind}, run on 2 processes"):
@@ -1857,6 +1857,9 @@ with every_case() as case:
         known = {("stage 2", 20_000): "the seconds are not equal: compare all their digits"}
         large = {"parameters": 10**9, "largest": 249_987_500, "sample": 10**5, "batch": 10**5}
         large |= {"budget": 9 * 10**9, "bandwidth": 10**10, "seconds": 10.0}
+        check_case(("stage 3", 30_001), known, **large)
+    with case("seconds that are all far below a microsecond"):
+        large |= {"bandwidth": 10**15, "seconds": 1e-7}
         check_case(("stage 3", 30_001), known, **large)
 ### BEGIN HIDDEN TESTS
 import random

@@ -347,7 +347,7 @@ def bubble(stages: int, micro_batches: int) -> float:
     return (stages - 1) // (micro_batches + stages - 1)
 
 
-# %% wrong="a loop that never ends" says=["pipeline gave no result", "was in pipeline"]
+# %% wrong="a loop that never ends" judge="differs" says=["pipeline gave no result", "was in pipeline"]
 def pipeline(kind, stage, stages, micro_batches):
     tasks, n = [], 0
     while len(tasks) < 2 * micro_batches:
@@ -561,6 +561,25 @@ def pipeline(kind, stage, stages, micro_batches):
         while forwards < min(n + most, micro_batches):
             tasks.append(f"F{forwards}")
             forwards += 1
+        tasks.append(f"B{n}")
+    return tasks
+
+
+def bubble(stages, micro_batches):
+    return (stages - 1) / (micro_batches + stages - 1)
+
+
+# %% wrong="one list for equal arguments" says=["Whoever got the list before has worked it off"]
+from functools import cache
+
+
+@cache
+def pipeline(kind, stage, stages, micro_batches):
+    warm = micro_batches if kind == "gpipe" else min(stages - stage - 1, micro_batches)
+    tasks = [f"F{n}" for n in range(warm)]
+    for n in range(micro_batches):
+        if warm + n < micro_batches:
+            tasks.append(f"F{warm + n}")
         tasks.append(f"B{n}")
     return tasks
 

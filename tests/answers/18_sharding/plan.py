@@ -513,3 +513,21 @@ def plan(job):
         if samples >= 1:
             found.append((layout, samples))
     return min(found, key=lambda one: seconds_per_sample(*one, job), default=None)
+
+
+# %% wrong="rounds the seconds to nine places" breaks="those with the fewest seconds a sample" says=["seconds that are all far below a microsecond", "compare all their digits"]
+def plan(job):
+    P, L, S = job["parameters"], job["largest"], -(-job["parameters"] // job["world_size"])
+    need = {
+        "DDP": 16 * P,
+        "stage 1": 8 * P + 8 * S,
+        "stage 2": 4 * P + 12 * S,
+        "stage 3": 16 * S + 8 * L,
+    }
+    best, fewest = None, float("inf")
+    for layout, used in need.items():
+        samples = min(job["batch"], (job["budget"] - used) // job["sample"])
+        seconds = round(seconds_per_sample(layout, samples, job), 9) if samples >= 1 else fewest
+        if seconds < fewest:
+            best, fewest = (layout, samples), seconds
+    return best
