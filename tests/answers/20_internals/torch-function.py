@@ -1535,3 +1535,33 @@ class Quantity(units.Measured):
 def torch_function(values: list[float], **unit: int) -> Quantity:
     """Given: a quantity, such as 3 m/s by torch_function([3.0], m=1, s=-1)."""
     return Quantity(torch.tensor(values), unit)
+
+
+# %% wrong="makes tensors of numbers first" breaks="its value computed by the same function on the values" says=["a bfloat16 value of no dimension * 0.1", "it would turn the result to float32"]
+class Quantity(units.Measured):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        name, kwargs = func.__name__, kwargs or {}
+        if name in ("sum", "mean", "sqrt"):
+            unit = dict(args[0].unit)
+            if name == "sqrt":
+                if any(power % 2 for power in unit.values()):
+                    raise ValueError("an odd power")
+                unit = {key: power // 2 for key, power in unit.items()}
+            return cls(func(args[0].value, *args[1:], **kwargs), unit)
+        if name not in ("add", "sub", "mul", "div"):
+            return NotImplemented
+        one, two = (a if isinstance(a, Quantity) else cls(torch.as_tensor(a), {}) for a in args)
+        unit = dict(one.unit)
+        if name in ("add", "sub"):
+            if one.unit != two.unit:
+                raise ValueError("the units differ")
+        else:
+            for key, power in two.unit.items():
+                unit[key] = unit.get(key, 0) + (power if name == "mul" else -power)
+        unit = {key: power for key, power in unit.items() if power}
+        return cls(func(one.value, two.value, **kwargs), unit)
+
+
+def torch_function(values, **unit):
+    return Quantity(torch.tensor(values), unit)

@@ -196,6 +196,16 @@ def _later(Lazy):
     return noted, work.names[before:]
 
 
+def _hidden_in_a_dict(Lazy):
+    """The value of a call whose one argument is a dict that holds a lazy tensor in a list."""
+    x = _source([1.0, 2.0])
+    call = (lambda given: given["pair"][0] + 1, ({"pair": [_lazy(Lazy, x)]},), {})
+    value = Lazy(x, call).value()
+    words = "a lazy tensor in a dict, or in a list in it, wasn't asked for its value: tree_map is"
+    assert type(value) is torch.Tensor, f"{words} there to reach it"
+    return plain(value)
+
+
 def _two_at_once(Lazy):
     a, b = _lazy(Lazy, _source([1.0])), _lazy(Lazy, _source([10.0]))
     x, y = a + 1, b + 1
@@ -331,6 +341,9 @@ LAZY = {
         _once,
         (["add", "exp", "mul"], 0),
         "each operation runs once, however often its result is used or asked for",
+    ),
+    "a call with a list in a dict": Scenario(
+        _hidden_in_a_dict, [2.0, 3.0], "lazy tensors in lists and dicts are asked for their values"
     ),
     "a step after value()": Scenario(
         _later,

@@ -268,6 +268,11 @@ UNITS = {
         ([2**61 + 2, 8], {"m": 1}),
         "any dtype will do; a number is handed on as it is",
     ),
+    "a bfloat16 value of no dimension * 0.1": _case(
+        lambda Q: torch.mul(Q(torch.tensor(3.0, dtype=torch.bfloat16), {"m": 1}), 0.1),
+        (0.30078125, {"m": 1}),
+        "a number is handed on as it is: made a tensor, it would turn the result to float32",
+    ),
     "metres + seconds": _error(
         lambda Q: torch.add(_metres(Q), _metres(Q, s=1)), "ValueError", "unequal units don't add"
     ),
