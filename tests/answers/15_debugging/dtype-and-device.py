@@ -2,14 +2,14 @@
 # Rules:
 #
 # - "scaled from 0…255 to 0…1"
-# - "the layer stays float32"
+# - "which stays float32"
 # - "of any number of classes"
 # - "return a new float32 tensor, their sum"
 # - "`hits` stays as it is"
 # - "add 0, 1, …, n−1 along the last dimension"
 # - "the mean absolute difference, float32, 0-dim"
 # - "No argument is changed, not the array either"
-# - "a layer runs once"
+# - "a layer runs at most once"
 # - "All results are float32, to its full precision"
 # - "on the device of the input"
 #
@@ -20,7 +20,7 @@
 # - "a float64 array (batch, 3)": rows, a batch of none
 # - "two uint8 images": frames in colour
 
-# %% wrong="turns the layer into the data's dtype" breaks="the layer stays float32" says=["the layer was made float64: convert the data instead"]
+# %% wrong="turns the layer into the data's dtype" breaks="which stays float32" says=["the layer was made float64: convert the data instead"]
 dtype_and_device = {
     "photo": lambda layer, photo: layer(photo.float() / 255),
     "rows": lambda layer, rows: layer.double()(torch.from_numpy(rows)).float(),
@@ -314,7 +314,7 @@ dtype_and_device = {
 }
 
 
-# %% wrong="runs the layer twice" breaks="a layer runs once" says=["the layer ran 2 times"]
+# %% wrong="runs the layer twice" breaks="a layer runs at most once" says=["the layer ran 2 times"]
 dtype_and_device = {
     "photo": lambda layer, photo: (
         layer(photo.float() / 255) if layer(photo.float()).sum() > -1e9 else None

@@ -1450,3 +1450,44 @@ def loader_autopsy(dataset: Dataset, batch_size: int, seconds: float) -> tuple[s
                 process.terminate()
                 process.join()
     return "fine", None
+
+
+# %% wrong="batches of nearly equal size" breaks="of batch b (from 0, unshuffled, the last may be smaller)" says=["item 6 is the last of batch 0, of items 0 to 6"]
+import math
+import multiprocessing
+import pickle
+
+
+def loader_autopsy(dataset, batch_size, seconds):
+    items = []
+    for i in range(len(dataset)):
+        try:
+            items.append(dataset[i])
+        except Exception:
+            return "item", i
+    parts = max(1, math.ceil(len(items) / batch_size))
+    for b, places in enumerate(torch.arange(len(items)).tensor_split(parts)):
+        try:
+            if len(places):
+                torch.utils.data.default_collate([items[place] for place in places])
+        except Exception:
+            return "collate", b
+    try:
+        pickle.dumps(dataset)
+    except Exception:
+        return "pickle", None
+    before = multiprocessing.active_children()
+    try:
+        for _ in DataLoader(dataset, batch_size, num_workers=1, timeout=seconds):
+            pass
+    except Exception as error:
+        text = str(error)
+        if text.startswith("Caught"):
+            return "raises", None
+        return ("hang" if "timed out after" in text else "dies"), None
+    finally:
+        for process in multiprocessing.active_children():
+            if process not in before:
+                process.terminate()
+                process.join()
+    return "fine", None

@@ -159,6 +159,7 @@ HUNTED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "bfloat16": lambda x: (x.bfloat16() * 1e38 * 10).sum(),
     "half": lambda x: ((x + 300).half() * (x + 300).half()).sum(),
     "power": lambda x: x.pow(0.5).sum(),
+    "the loss is the parameter": lambda x: x,
     "no gradient": lambda x: (x.detach() * 2).sum(),
     "integers": lambda x: (x.detach().long() + 1).sum() * x.sum(),
     "inf minus inf": lambda x: (x.exp() * math.inf - math.inf).sum(),
@@ -168,6 +169,7 @@ HUNTED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 # Numbers and dtypes of another range than float32: as cases of the check.
 WIDE_AND_NARROW = [
+    ("a NaN beside a zero", [0.0, 1], None, "log: not all of its inputs are finite"),
     ("half", [1.0, 5], ("forward", "mul"), "300 * 300 is too much for float16"),
     ("bfloat16", [1.0], ("forward", "mul"), "1e38 * 10 is too much for bfloat16"),
     ("a number beyond float32", [1.0], ("forward", "mul"), "1e300 is finite in Python"),

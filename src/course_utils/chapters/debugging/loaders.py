@@ -135,6 +135,7 @@ def _wait() -> None:
 
 # Items that default_collate refuses, and what raises in other classes: as cases of the check.
 UNJOINED = [
+    ("a long item", 7, 60, ("collate", 0), "item 6 is the last of batch 0, of items 0 to 6"),
     ("an item that is None", 4, 60, ("collate", 1), "a TypeError: any class counts"),
     ("items that are None", 4, 60, ("collate", 0), "ask default_collate: np.stack takes more"),
     ("an item without its label", 4, 60, ("collate", 1), "a KeyError, in the batch of item 6"),
