@@ -1066,7 +1066,8 @@ programs += ["backward by the image alone", "nothing to multiply", "no rows"]
 programs += ["a factor made with a dtype", "without a bias, backward", "in inference mode"]
 programs += ["factors beta and alpha", "edited in place", "drawn numbers"]
 programs += ["terms: none", "without gradients", "a batch, beta and alpha", "out=, twice"]
-programs += ["mm and others", "the same shapes, other strides"]
+programs += ["mm and others", "the same shapes, other strides", "backward by the bias alone"]
+programs += ["baddbmm, one row for all"]
 several = [[name] for name in programs] + [["linear", "linear", "convolution"]]
 ### BEGIN HIDDEN TESTS
 several += [["depthwise, backward"], programs]
@@ -1239,7 +1240,7 @@ print({name: nbytes for name, nbytes in found.items() if nbytes > 0})
 #
 # - `layers` is a list such as `[("linear", 784, 64), ("relu",), ("linear", 64, 10)]`: linear layers with a
 #   bias, and `("relu",)`, `("tanh",)`, `("gelu",)`, in any order behind a first linear layer. All parameters are trained.
-# - `batch` is the number of rows, `itemsize` the bytes of an element. Sizes may be huge.
+# - `batch` is the number of rows, `itemsize` the bytes of an element: 2, 4 or 8. Sizes may be huge.
 # - `optimizer` is `"sgd"`, `"momentum"` (one buffer the size of each parameter) or `"adam"` (two).
 #   Adam's step counters don't count.
 #
@@ -1273,6 +1274,7 @@ def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int
 from course_utils.chapters.performance.ledger import check_ledgers
 
 small, relu, gelu, tanh = ("linear", 4, 4), ("relu",), ("gelu",), ("tanh",)
+most = [("linear", 10**9, 13 * 10**8), ("linear", 13 * 10**8, 10**9)]
 ledgers = {
     "the example": ([small, relu, small], 8, "adam", 4),
     "GELU": ([("linear", 3, 5), gelu, ("linear", 5, 2)], 7, "momentum", 4),
@@ -1289,10 +1291,12 @@ ledgers = {
     "ends with tanh twice": ([("linear", 2, 6), tanh, tanh], 3, "sgd", 4),
     "ends with four": ([("linear", 2, 6), relu, relu, tanh, relu], 3, "sgd", 4),
     "float64, one row": ([("linear", 5, 3), relu, ("linear", 3, 4)], 1, "adam", 8),
+    "bfloat16": ([("linear", 3, 4), tanh, ("linear", 4, 2)], 6, "adam", 2),
     "no row": ([small, relu, ("linear", 4, 3), gelu], 0, "momentum", 4),
     "one number": ([("linear", 1, 1)], 1, "sgd", 8),
     "one column": ([("linear", 3, 1), gelu, ("linear", 1, 2), tanh], 3, "adam", 4),
     "huge": ([("linear", 9_000_001, 8_000_003), gelu, ("linear", 8_000_003, 3)], 99_991, "adam", 4),
+    "huge, together above 2**63": (most, 7, "sgd", 4),
 }
 ### BEGIN HIDDEN TESTS
 wide = [("linear", 9, 8), gelu, gelu, ("linear", 8, 6), relu, relu, ("linear", 6, 1), tanh, gelu]
@@ -1376,8 +1380,8 @@ print("equal gradients:", torch.equal(*gradients))
 # `checkpoint_schedule(saved)` finds the segments with the smallest peak. It gets the sizes of the
 # layers' inputs, a list of 1 to 14 integers from 0 on, perhaps billions, and leaves it as it is.
 #
-# Return `(lengths, peak)`: a list with the number of layers in each segment, in order, so that the
-# peak is as small as possible, and that peak: the sum of all segments' first inputs, plus the
+# Return `(lengths, peak)`: a list with the number of layers in each segment, in order (a tuple will
+# do), so that the peak is as small as possible, and that peak: the sum of all segments' first inputs, plus the
 # largest "rest of a segment". Of several best schedules any will do.
 #
 # Example: nine layers of size 1 give `([3, 3, 3], 5)`.

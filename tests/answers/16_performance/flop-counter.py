@@ -26,6 +26,8 @@
 # - "The mask tells which gradients": no gradient by the image
 # - "perhaps with `out=`": out=, twice
 # - "any other isn't counted": mm and others
+# - "by `x`, by `weight`, by the bias": backward by the bias alone
+# - "`baddbmm(bias, x, y)`": baddbmm, one row for all
 
 # %% wrong="multiply-adds" says=["those are multiply-adds"]
 def flop_counter(run: Callable) -> dict[str, int]:
@@ -1304,3 +1306,60 @@ def flop_counter(run):
         except Exception as error:
             raise RuntimeError(f"run failed: {error}") from error
     return counting.flops
+
+
+# %% wrong="one product at least on the way back" breaks="The mask tells which gradients are computed" says=["backward by the bias alone: convolution_backward", "where it alone is asked for, that is 0"]
+def flop_counter(run: Callable) -> dict[str, int]:
+    flops: dict[str, int] = {}
+
+    class Counting(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            out, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            found = 0
+            if name in ("mm", "bmm"):
+                found = 2 * args[0].numel() * args[1].shape[-1]
+            elif name == "addmm":
+                found = 2 * args[1].numel() * args[2].shape[-1]
+            elif name == "baddbmm":
+                found = 2 * args[1].numel() * args[2].shape[-1]
+            elif name == "convolution":
+                found = 2 * out.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                found = (
+                    2
+                    * args[0].numel()
+                    * args[2][0].numel()
+                    * (2 if args[10][0] and args[10][1] else 1)
+                )
+            flops[name] = flops.get(name, 0) + found
+            return out
+
+    with Counting():
+        run()
+    return {name: count for name, count in flops.items() if count}
+
+
+# %% wrong="the sums of baddbmm by its bias" says=["baddbmm, one row for all: a bias may have fewer elements than the result"]
+def flop_counter(run: Callable) -> dict[str, int]:
+    flops: dict[str, int] = {}
+
+    class Counting(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            out, name = func(*args, **(kwargs or {})), func.overloadpacket.__name__
+            found = 0
+            if name in ("mm", "bmm"):
+                found = 2 * args[0].numel() * args[1].shape[-1]
+            elif name == "addmm":
+                found = 2 * args[1].numel() * args[2].shape[-1]
+            elif name == "baddbmm":
+                found = 2 * args[0].numel() * args[1].shape[-1]
+            elif name == "convolution":
+                found = 2 * out.numel() * args[1][0].numel()
+            elif name == "convolution_backward":
+                found = 2 * args[0].numel() * args[2][0].numel() * sum(args[10][:2])
+            flops[name] = flops.get(name, 0) + found
+            return out
+
+    with Counting():
+        run()
+    return {name: count for name, count in flops.items() if count}

@@ -22,6 +22,7 @@
 # - "dtype and device": float64
 # - "dtype and device of the block's": bfloat16
 # - "and the groups": groups
+# - "norms may have `affine=False`": float16, norms without weights
 
 # %% wrong="no skip" says=["the input's own branch"]
 def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
@@ -1647,3 +1648,27 @@ def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
             result.weight[channel] = slope[channel, begin : begin + inside]
         result.bias.copy_(block(zeros)[0, :, 1, 1])
     return result
+
+
+# %% wrong="float32 stands in for weights that a norm has not" breaks="dtype and device of the block's 3 × 3 convolution" says=["float16, norms without weights: the convolution is float32, the block float16"]
+def fold_batch_norm(block: RepBlock) -> nn.Conv2d:
+    def folded(kernel, bias, norm):
+        channels, device = norm.num_features, kernel.device
+        gamma = norm.weight if norm.affine else torch.ones(channels, device=device)
+        beta = norm.bias if norm.affine else torch.zeros(channels, device=device)
+        factor = gamma / (norm.running_var + norm.eps).sqrt()
+        shift = -norm.running_mean if bias is None else bias - norm.running_mean
+        return kernel * factor.view(-1, 1, 1, 1), shift * factor + beta
+
+    wide, narrow = block.wide, block.narrow
+    with torch.no_grad():
+        parts = [folded(wide.weight, wide.bias, block.wide_norm)]
+        small = F.pad(narrow.weight, (1, 1, 1, 1))
+        parts.append(folded(small, narrow.bias, block.narrow_norm))
+        if block.skip is not None:
+            eye = nn.init.dirac_(torch.empty_like(wide.weight), wide.groups)
+            parts.append(folded(eye, None, block.skip))
+        conv = nn.Conv2d(wide.in_channels, wide.out_channels, 3, wide.stride, 1, groups=wide.groups)
+        conv.weight = nn.Parameter(sum(weight for weight, _ in parts))
+        conv.bias = nn.Parameter(sum(bias for _, bias in parts))
+    return conv

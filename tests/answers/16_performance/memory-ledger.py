@@ -19,6 +19,8 @@
 # - "is the number of rows": float64, one row
 # - "`("gelu",)`": ends with GELU
 # - "Sizes may be huge": huge
+# - "2, 4 or 8": bfloat16
+# - "Sizes may be huge": huge, together above 2**63
 
 # %% wrong="no bias" breaks="linear layers with a bias" says=["biases are parameters, too"]
 def memory_ledger(layers: list[tuple], batch: int, optimizer: str, itemsize: int) -> dict[str, int]:
@@ -310,7 +312,7 @@ def memory_ledger(layers, batch, optimizer, itemsize):
 
 # %% right="runs the step on the device meta"
 def memory_ledger(layers, batch, optimizer, itemsize):
-    dtype = torch.float32 if itemsize == 4 else torch.float64
+    dtype = {2: torch.half, 4: torch.float32, 8: torch.float64}[itemsize]
     parts = {"relu": nn.ReLU, "tanh": nn.Tanh, "gelu": nn.GELU}
     with torch.device("meta"):
         model = nn.Sequential(
@@ -875,7 +877,7 @@ def memory_ledger(layers, batch, optimizer, itemsize):
 
 # %% wrong="runs the step" breaks="without computing the step" says=["huge: raised RuntimeError", "no layer has to be made"]
 def memory_ledger(layers, batch, optimizer, itemsize):
-    dtype = torch.float32 if itemsize == 4 else torch.float64
+    dtype = {2: torch.half, 4: torch.float32, 8: torch.float64}[itemsize]
     parts = {"relu": nn.ReLU, "tanh": nn.Tanh, "gelu": nn.GELU}
     model = nn.Sequential(
         *(
@@ -898,4 +900,40 @@ def memory_ledger(layers, batch, optimizer, itemsize):
         "gradients": size,
         "optimizer": size * {"sgd": 0, "momentum": 1, "adam": 2}[optimizer],
         "activations": sum(t.nbytes for key, t in kept.items() if key not in own),
+    }
+
+
+# %% wrong="sums in int64" breaks="Sizes may be huge" says=["huge, together above 2**63: parameters", "that went round at 2**31 or 2**63"]
+import numpy as np  # noqa: E402
+
+
+def memory_ledger(layers, batch, optimizer, itemsize):
+    shapes = np.array([layer[1:] for layer in layers if layer[0] == "linear"], dtype=np.int64)
+    with np.errstate(over="ignore"):
+        size = int((((shapes[:, 0] + 1) * shapes[:, 1]) * itemsize).sum())
+    widths = [layers[0][1]]
+    for layer in layers:
+        widths.append(layer[2] if layer[0] == "linear" else widths[-1])
+    kept = {k + 1 if name in ("relu", "tanh") else k for k, (name, *_) in enumerate(layers)}
+    return {
+        "parameters": size,
+        "gradients": size,
+        "optimizer": size * {"sgd": 0, "momentum": 1, "adam": 2}[optimizer],
+        "activations": sum(widths[k] for k in kept) * batch * itemsize,
+    }
+
+
+# %% wrong="what is not float32 is float64" breaks="the bytes of an element" says=["bfloat16: parameters are not what the step takes"]
+def memory_ledger(layers, batch, optimizer, itemsize):
+    dtype = torch.float32 if itemsize == 4 else torch.float64
+    widths = [layers[0][1]]
+    for layer in layers:
+        widths.append(layer[2] if layer[0] == "linear" else widths[-1])
+    kept = {k + 1 if name in ("relu", "tanh") else k for k, (name, *_) in enumerate(layers)}
+    numbers = sum((layer[1] + 1) * layer[2] for layer in layers if layer[0] == "linear")
+    return {
+        "parameters": numbers * dtype.itemsize,
+        "gradients": numbers * dtype.itemsize,
+        "optimizer": numbers * dtype.itemsize * {"sgd": 0, "momentum": 1, "adam": 2}[optimizer],
+        "activations": sum(widths[k] for k in kept) * batch * dtype.itemsize,
     }

@@ -153,7 +153,8 @@ def _program(name: str, device: str) -> Callable[[], torch.Tensor]:
 _MORE = (
     "factors beta and alpha", "edited in place", "drawn numbers", "in inference mode",
     "terms: none", "without gradients", "a batch, beta and alpha", "out=, twice",
-    "mm and others", "the same shapes, other strides",
+    "mm and others", "the same shapes, other strides", "backward by the bias alone",
+    "baddbmm, one row for all",
 )  # fmt: skip
 
 
@@ -164,6 +165,11 @@ def _more_program(name: str, draw: Callable[..., torch.Tensor]) -> Callable[[], 
         return lambda: torch.addmm(c, x, y, beta=0.5, alpha=3)
     if name == "a batch, beta and alpha":
         return lambda: torch.baddbmm(c[None], x[None], y[None], beta=-1, alpha=0.5)
+    if name == "baddbmm, one row for all":
+        return lambda: torch.baddbmm(c[None, :1], torch.stack((x, -x)), torch.stack((y, y + 1)))
+    if name == "backward by the bias alone":
+        image, weight, bias = draw(2, 3, 7, grad=False), draw(4, 3, 3, grad=False), draw(4)
+        return lambda: torch.autograd.grad(F.conv1d(image, weight, bias).sum(), bias)[0]
     if name == "out=, twice":  # other overloads of the same operators
         return lambda: torch.addmm(c, x, y, out=torch.mm(x, y, out=torch.empty_like(c)))
     if name == "mm and others":  # each of the others has a name of its own
@@ -284,9 +290,8 @@ def check_flops(outcome: dict, names: list[str], device: str) -> None:
         "with groups, the gradient by the weight takes the forward pass's flops, no more": (
             _truth(names, device, "library")
         ),
-        "convolution_backward: the bias's gradient, the third of the mask, isn't counted": (
-            _truth(names, device, "third")
-        ),
+        "convolution_backward: the bias's gradient, the third of the mask, isn't counted; where it "
+        "alone is asked for, that is 0": _truth(names, device, "third"),
         "convolution_backward is missing": _truth(names, device, "no backward"),
         "biases aren't counted": _truth(names, device, "bias"),
         "bmm and baddbmm do a product for each of the batch": _truth(

@@ -42,6 +42,7 @@ class RepBlock(nn.Module):
 MORE_BLOCKS: dict[str, dict] = {
     "depthwise": dict(inputs=6, outputs=6, skip=True, groups=6, bias=True, seed=8),
     "three groups": dict(inputs=6, outputs=6, skip=True, groups=3, seed=9),
+    "float16, norms without weights": dict(inputs=2, outputs=4, affine=False, dtype="float16"),
     "twice as many outputs, in groups": dict(inputs=3, outputs=6, groups=3, bias=True),
 }
 

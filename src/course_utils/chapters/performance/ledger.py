@@ -21,7 +21,7 @@ KEYS = ("parameters", "gradients", "optimizer", "activations")
 _RIGHT = "as it should be"
 _HUGE = 10**6  # layers with a larger size than this aren't made
 # What is said of a huge layer alone, behind what its entry is.
-_ROUND = "; that went round at 2**31, as numbers of 32 bits do; Python's own have no limit"
+_ROUND = "; that went round at 2**31 or 2**63; whole numbers of Python itself have no limit"
 _DIGITS = "; they are right to a few digits only: count in whole numbers"
 _ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh, "gelu": nn.GELU}
 _OPTIMIZERS: dict[str, tuple[Callable[..., torch.optim.Optimizer], dict]] = {
@@ -112,7 +112,7 @@ def build(layers: Sequence[tuple], dtype: torch.dtype = torch.float32) -> nn.Seq
 
 def measured(layers: Sequence[tuple], batch: int, optimizer: str, itemsize: int = 4) -> dict:
     """The bytes of one real step, by ``KEYS``."""
-    dtype = {4: torch.float32, 8: torch.float64}[itemsize]
+    dtype = {2: torch.bfloat16, 4: torch.float32, 8: torch.float64}[itemsize]
     with torch.enable_grad():
         model, x = build(layers, dtype), torch.rand(batch, layers[0][1], dtype=dtype)
         kind, options = _OPTIMIZERS[optimizer]
