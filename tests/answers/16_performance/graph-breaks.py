@@ -318,3 +318,11 @@ graph_breaks = {
     "scale": scale,
     "positive": lambda x: x.clamp(min=0).sum(),
 }
+
+
+# %% wrong="torch.cond" breaks="nothing in it may wait" says=["branch: torch.cond waits for its condition"]
+graph_breaks = {
+    "branch": lambda x: torch.cond(x.sum() > 0, lambda t: t * 2, lambda t: t - 1, (x,)),
+    "scale": lambda x: x / torch.where(x.any(), x.abs().max(), 1.0),
+    "positive": lambda x: x.clamp(min=0).sum(),
+}
