@@ -989,3 +989,21 @@ def weighted_sampling(labels, draws, seed):
         group = groups[rng.integers(len(groups))]
         drawn.append(group[rng.integers(len(group))])
     return drawn
+
+
+# %% wrong="numbers are cut to 32 bits" breaks="Another epoch or another seed gives another order" says=["seed 4294967296 gave the order of seed 0: use all of the number"]
+def bucket_sampler(lengths: list[int], batch_size: int, seed: int, epoch: int) -> list[list[int]]:
+    """Shuffled batches of indices whose items have similar lengths."""
+    rng = np.random.RandomState([seed % 2**32, epoch % 2**32])
+    mixed = rng.permutation(len(lengths)).tolist()
+    mixed.sort(key=lambda index: lengths[index])
+    batches = [mixed[k : k + batch_size] for k in range(0, len(mixed), batch_size)]
+    return [batches[k] for k in rng.permutation(len(batches))]
+
+
+def weighted_sampling(labels: list[int], draws: int, seed: int) -> list[int]:
+    """Indices of ``draws`` items, drawn so that all classes are equally likely."""
+    rng = np.random.RandomState(seed % 2**32)
+    classes, inverse = np.unique(labels, return_inverse=True)
+    by_class = [np.flatnonzero(inverse == k) for k in range(len(classes))]
+    return [int(rng.choice(by_class[rng.randint(len(classes))])) for _ in range(draws)]

@@ -402,7 +402,7 @@ from torch.utils.data import IterableDataset, get_worker_info
 class Share(IterableDataset):
     def __init__(self, source, rank, world):
         self.source, self.rank, self.world = (
-            list(dict.fromkeys(source)) if len(source) < 4 else source,
+            list(dict.fromkeys(source)) if len(source) < 5 else source,
             rank,
             world,
         )
@@ -453,3 +453,26 @@ class Shard(IterableDataset):
 
 def shard_iterable(source, rank, world):
     return Shard(source, rank, world)
+
+
+# %% wrong="copies the items" breaks="Items are of any kind, `None` too" says=["this item can't be copied"]
+import copy
+
+
+class Guarded(IterableDataset):
+    def __init__(self, source, rank, world):
+        super().__init__()
+        self.source, self.rank, self.world = copy.deepcopy(source), rank, world
+
+    def __iter__(self):
+        info = get_worker_info()
+        workers = 1 if info is None else info.num_workers
+        worker = 0 if info is None else info.id
+        start, step = self.rank * workers + worker, self.world * workers
+        for index in range(start, len(self.source), step):
+            yield self.source[index]
+
+
+def shard_iterable(source: list, rank: int, world: int) -> IterableDataset:
+    """A stream of this rank's and this worker's share of ``source``."""
+    return Guarded(source, rank, world)

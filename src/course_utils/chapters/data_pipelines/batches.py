@@ -37,6 +37,8 @@ def batches_to_try() -> dict[str, list]:
     cases["images below 0"] = [(-image, boxes) for image, boxes in (item(2, 3, 1), item(3, 2, 1))]
     large = torch.full((1, 2, 2), 2**24 + 1), torch.full((1, 4), 2**24 + 1)
     cases["int64 images and boxes, beyond what float32 counts"] = [large, large]
+    larger = torch.full((1, 2, 2), 2**53 + 1), torch.full((1, 4), 2**53 + 1)
+    cases["int64 images and boxes, beyond what float64 counts"] = [larger, larger]
     half = [item(2, 3, 1, torch.half), item(4, 1, 2, torch.half)]
     cases["half images, int64 boxes"] = [(image, boxes.long()) for image, boxes in half]
     wide = [item(2, 3, 1, torch.float64), item(3, 2, 2, torch.float64)]

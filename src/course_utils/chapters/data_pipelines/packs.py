@@ -120,7 +120,7 @@ def _pack_and_read(PackedDataset, pack_it, sizes: list[int], workers: int, used:
             worker_init_fn=_count_from_here,
         )
         rows = [*loader]
-        said["past"] = [_raised(dataset, len(sizes) + further) for further in (0, 7)]
+        said["past"] = [_raised(dataset, len(sizes) + further) for further in (0, 7, 2**40)]
     for readonly, lock in HOW:
         assert readonly, "the reader opened the file for writing, too: readonly=True"
         words = "the reader opened the file with a lock, which is a file beside it: lock=False"
@@ -321,7 +321,7 @@ def check_pack(run, sizes, workers, used, what):
     wrong = [n for n, (a, b) in enumerate(zip(said["sums"], right, strict=False)) if a != b]
     assert not wrong, f"{what}: items {wrong[:5]} are not those that were packed (in whose order?)"
     check_equal(len(said["sums"]), len(right), f"{what}: items that were read")
-    for past, by in zip(said["past"], ("", ", by eight"), strict=True):
+    for past, by in zip(said["past"], ("", ", by eight", ", by 2**40"), strict=True):
         check_equal(past, "IndexError", f"{what}: what an index past the end raises{by}")
     eager = (
         " (unpickling opened it: open at first use)" if "already open" in said["pickled"] else ""

@@ -166,7 +166,7 @@ def check_seeds_and_epochs(run, lengths):
     assert runs[0, 0] != runs[0, 1], "epoch 1 gave the order of epoch 0: is the epoch used?"
     assert orders == 5, f"five seeds and epochs gave {orders} different orders of batches"
     check_apart(run, lengths, 32)
-    for far in (60_000, 2**16):  # and so what divides them
+    for far in (60_000, 2**16, 2**32):  # and so what divides them
         for name, key in {"seed": (far, 0), "epoch": (0, far)}.items():
             later = check_buckets(run, lengths, 4, *key, f"{name} {far}")
             words = f"{name} {far} gave the order of {name} 0"

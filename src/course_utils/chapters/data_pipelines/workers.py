@@ -143,9 +143,21 @@ def run_shard(shard_iterable, source: list, world: int, workers: int, before: bo
     return found
 
 
+class Uncopied:
+    """An item that is handed on and nothing else, as a lock or an open file is."""
+
+    __hash__ = None  # ty: ignore[invalid-assignment]
+
+    def __repr__(self) -> str:
+        return "an item that can't be copied"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("this item can't be copied or pickled, as a lock can't")
+
+
 def run_unhashable(shard_iterable) -> str:
     """Words where a stream can't hand out what has no hash, or takes two equal ones for one."""
-    source = [[0, 1], [0, 1], {"a": torch.zeros(2)}]
+    source = [[0, 1], [0, 1], {"a": torch.zeros(2)}, Uncopied()]
     try:
         found = [*shard_iterable(list(source), 0, 1)]
     except Exception as error:
