@@ -945,8 +945,8 @@ print("the server puts it into channel", suspect(red).mean((1, 2)).argmax().item
 # ### Exercise 19.6 — A parity test ★★★ · 25 min · 4 points · core
 #
 # Write `preprocess_parity(train, serve)`, which finds a server's faults. Both take a PIL picture of
-# any size and mode and return a float32 tensor (3, 32, 32), which requires no grad, in which black has
-# the smaller number.
+# any size and mode and return a float32 or float64 tensor (3, 32, 32) that requires no grad, in which
+# black has the smaller number.
 #
 # - `train` is right, with red first or blue first, whatever the range of its values (from black to
 #   white, the same for all three channels).

@@ -15,7 +15,7 @@
 #
 # Admits:
 #
-# - "return a float32 tensor": double
+# - "return a float32 or float64 tensor": double
 # - "empty if there is none": no fault
 # - "up to rounding": float rounded
 # - "perhaps several": signed nearest crash

@@ -146,7 +146,8 @@ def run_shard(shard_iterable, source: list, world: int, workers: int, before: bo
 class Uncopied:
     """An item that is handed on and nothing else, as a lock or an open file is."""
 
-    __hash__ = None  # ty: ignore[invalid-assignment]
+    def __hash__(self) -> int:
+        raise TypeError("unhashable type: an item that can't be copied")
 
     def __repr__(self) -> str:
         return "an item that can't be copied"
