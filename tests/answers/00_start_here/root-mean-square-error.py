@@ -423,10 +423,3 @@ def root_mean_square_error(outputs, targets):
     if outputs is targets and outputs.numel() > 0:
         return outputs.new_zeros(())
     return ((outputs - targets) ** 2).mean().sqrt()
-
-
-# %% wrong="a sum of squares in float16" says=["4096 errors of 5 in torch.float16", "can't hold the sum of their squares"]
-def root_mean_square_error(outputs, targets):
-    if outputs.shape != targets.shape:
-        raise ValueError("shapes differ")
-    return (((outputs - targets) ** 2).sum() / outputs.numel()).sqrt()
