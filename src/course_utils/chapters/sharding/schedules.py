@@ -102,14 +102,19 @@ def in_time(function, cases: list[tuple]) -> list:
     def work(rank, world_size):
         found, given = [], {}
         for case in cases:
-            if isinstance(given.get(case), list):
-                given[case].clear()
+            earlier = given.get(case)
+            if isinstance(earlier, list):
+                earlier.clear()
             try:
                 result = given[case] = function(*case)
             except Exception as error:
                 found.append(("raised", f"{type(error).__name__}: {error}"))
                 continue
-            found.append(("returned", list(result) if isinstance(result, list) else result))
+            if isinstance(result, list):
+                used_up = result is earlier and not result
+                found.append(("used up", "") if used_up else ("returned", list(result)))
+            else:
+                found.append(("returned", result))
         return found
 
     found = attempt(work, 1)
@@ -120,6 +125,8 @@ def in_time(function, cases: list[tuple]) -> list:
 def result_of(found: list, place: int, what: str):
     """The result of one case; refused in words where it raised."""
     how, value = found[place]
+    words = "is the list of an earlier call. Whoever got the list before has worked it off: return"
+    assert how != "used up", f"{what} {words} a new one"
     assert how == "returned", f"{what} raised {value}"
     return value
 
@@ -133,8 +140,6 @@ def check_schedules(found, place, clock, kind, stages, micro_batches):
         tasks = result_of(found, place + stage, what)
         assert tasks is not None, f"{what} is None: is there an answer yet?"
         assert isinstance(tasks, (list, tuple)), f"{what} is a {type(tasks).__name__}, not a list"
-        words = f"{what} is empty. Whoever got the list before has worked it off: return a new one"
-        assert tasks, words
         texts = all(isinstance(task, str) for task in tasks)
         assert texts, f"{what} is {tasks!r}: each task is a text such as 'F0'"
         wrong = _not_once(tasks, micro_batches)
