@@ -6,6 +6,7 @@ thing takes the name of what is wrong with it and gives the same thing every tim
 
 from course_utils.chapters.debugging.bad_numbers import (
     LOGGED,
+    NOT_TO_BLAME,
     WIDE_AND_NARROW,
     Beneath,
     check_logged,

@@ -167,9 +167,13 @@ HUNTED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 }
 
 
+# Nothing to blame, and a way back: as cases of the check.
+NOT_TO_BLAME = [
+    ("a NaN beside a zero", [0.0, 1], None, "log: not all of its inputs are finite", True),
+    ("the loss is the parameter", 1.0, None, "no operator ran, and it requires a gradient", True),
+]
 # Numbers and dtypes of another range than float32: as cases of the check.
 WIDE_AND_NARROW = [
-    ("a NaN beside a zero", [0.0, 1], None, "log: not all of its inputs are finite"),
     ("half", [1.0, 5], ("forward", "mul"), "300 * 300 is too much for float16"),
     ("bfloat16", [1.0], ("forward", "mul"), "1e38 * 10 is too much for bfloat16"),
     ("a number beyond float32", [1.0], ("forward", "mul"), "1e300 is finite in Python"),
