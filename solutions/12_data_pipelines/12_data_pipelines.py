@@ -1659,7 +1659,8 @@ print("mean of (x − mean)²:", round(((x - x.mean()) ** 2).mean().item(), 4))
 # - `images` is an iterable of at least one (C, H, W) tensor, of one or more pixels each, uint8 or
 #   float (half and bfloat16, too), of any sizes. It may be a generator: it can be walked through
 #   once, and you keep at most two images at a time, or copies of so many.
-# - The result is right where $E[x^2] - E[x]^2$ is not. Work in float64.
+# - The result is right where $E[x^2] - E[x]^2$ is not. Work in float64. A NaN makes the mean and S of
+#   its own channel NaN.
 # - `merge_statistics` takes two such triples. One of them may be empty: count 0, zeros, zeros. Counts
 #   may be in the tens of thousands of millions.
 # - Arguments stay as they are.

@@ -979,7 +979,7 @@ def try_parity_test(names: list, kind: str) -> list | str:
 def preprocess_parity(train: Callable, serve: Callable) -> set[str]:
     """Which of "channel order", "scale", "antialias" and "mode" ``serve`` does unlike ``train``.
 
-    Both: PIL picture -> (3, 32, 32), floating point.
+    Both: PIL picture -> (3, 32, 32), float32 or float64.
     """
     ### BEGIN SOLUTION
     noise = np.random.default_rng(0).integers(0, 256, (150, 110, 3), dtype=np.uint8)

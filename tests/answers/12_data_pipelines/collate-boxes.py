@@ -1046,7 +1046,7 @@ def collate_boxes(items: list) -> dict[str, torch.Tensor] | None:
     }
 
 
-# %% wrong="a float64 canvas" says=["int64 images and boxes, beyond what float64 counts"]
+# %% wrong="a float64 canvas" says=["int64 images and boxes, beyond what float64 counts", "int64 by name, with float64's digits"]
 def collate_boxes(items: list) -> dict[str, torch.Tensor] | None:
     """One padded batch of ``(image (C, H, W), boxes (N, 4))`` or ``None`` entries, with a mask."""
     kept = [item for item in items if item is not None]

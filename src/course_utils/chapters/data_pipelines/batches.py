@@ -35,10 +35,10 @@ def batches_to_try() -> dict[str, list]:
         "no item at all": [],
     }
     cases["images below 0"] = [(-image, boxes) for image, boxes in (item(2, 3, 1), item(3, 2, 1))]
-    large = torch.full((1, 2, 2), 2**24 + 1), torch.full((1, 4), 2**24 + 1)
-    cases["int64 images and boxes, beyond what float32 counts"] = [large, large]
-    larger = torch.full((1, 2, 2), 2**53 + 1), torch.full((1, 4), 2**53 + 1)
-    cases["int64 images and boxes, beyond what float64 counts"] = [larger, larger]
+    # The second is another number in float32 than in float64.
+    for dtype, number in {"float32": 2**24 + 1, "float64": 2**53 + 2**28 + 1}.items():
+        large = torch.full((1, 2, 2), number), torch.full((1, 4), number)
+        cases[f"int64 images and boxes, beyond what {dtype} counts"] = [large, large]
     half = [item(2, 3, 1, torch.half), item(4, 1, 2, torch.half)]
     cases["half images, int64 boxes"] = [(image, boxes.long()) for image, boxes in half]
     wide = [item(2, 3, 1, torch.float64), item(3, 2, 2, torch.float64)]
@@ -116,12 +116,14 @@ def _why_raised(error: Exception, items: list, kept: list) -> str:
 
 
 def _why_digits(found, right: torch.Tensor) -> str:
-    """Whether a result has lost what float32 can't hold."""
+    """Whether a result has lost what float32, or float64, can't hold."""
     if getattr(found, "shape", None) != right.shape or found.dtype != right.dtype:
         return ""
-    by_float32 = same_values(found, right.float().to(right.dtype))
-    words = f"{right.dtype} by name, with float32's digits: compute in the dtype that came"
-    return words.removeprefix("torch.") if by_float32 else ""
+    for dtype in (torch.float32, torch.float64):
+        if same_values(found, right.to(dtype).to(right.dtype)):
+            words = f"{right.dtype} by name, with {dtype}'s digits: compute in the dtype that came"
+            return words.replace("torch.", "")
+    return ""
 
 
 def _why_zeros(found, right: torch.Tensor) -> str:

@@ -157,7 +157,7 @@ class Uncopied:
 
 
 def run_unhashable(shard_iterable) -> str:
-    """Words where a stream can't hand out what has no hash, or takes two equal ones for one."""
+    """Words where a stream can't hand out what has no hash or no copy, or drops an equal item."""
     source = [[0, 1], [0, 1], {"a": torch.zeros(2)}, Uncopied()]
     try:
         found = [*shard_iterable(list(source), 0, 1)]
