@@ -989,9 +989,9 @@ print("masked mean:      ", [round(x, 2) for x in ((padded * mask).sum(1) / mask
 # Write `collate_boxes(items)`, which pads images and their boxes to one batch.
 #
 # An item is `(image, boxes)`: a tensor (C, H, W), and a tensor (N, 4), both of any numbers and any
-# dtype (NumPy has no bfloat16); or `None`, which you leave out. All images have the same number of
-# channels and the same dtype; all boxes share a dtype, too. H, W and N differ, and N may be 0. Return
-# a dict of
+# dtype but uint16, uint32 and uint64, in which PyTorch does little (NumPy has no bfloat16); or
+# `None`, which you leave out. All images have the same number of channels and the same dtype; all
+# boxes share a dtype, too. H, W and N differ, and N may be 0. Return a dict of
 #
 # - `"images"`: (B, C, largest H, largest W), zeros to the right of an image and below it;
 # - `"sizes"`: (B, 2), int64, H and W of each image;

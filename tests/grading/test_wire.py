@@ -103,6 +103,7 @@ def test_a_tensor_arrives_with_its_layout_and_its_storage(tensor):
     arrived = cross(tensor)
     assert type(arrived) is torch.Tensor
     assert memory.layout_of(arrived) == memory.layout_of(tensor)
+    assert arrived._is_view() == tensor._is_view()
     assert arrived.untyped_storage().nbytes() == tensor.untyped_storage().nbytes()
     assert torch.equal(arrived.isnan(), tensor.isnan())
     assert torch.equal(arrived.nan_to_num(5.0), tensor.nan_to_num(5.0))
@@ -274,7 +275,7 @@ def test_nesting_without_end_becomes_a_handle():
 
 
 def tensor(number=0, blob=0, size=(4,), stride=(1,), offset=0, dtype="torch.float32", grad=False):
-    return ["tensor", number, blob, [list(size), list(stride), offset, dtype], grad, True]
+    return ["tensor", number, blob, [list(size), list(stride), offset, dtype], grad, True, False]
 
 
 SIXTEEN = bytes(16)
@@ -293,8 +294,8 @@ LIES = {
     "a fraction as a size": tensor(size=[1.5]),
     "truth as a size": tensor(size=[True]),
     "words as a size": tensor(size=["4"]),
-    "no layout": ["tensor", 0, 0, None, False, True],
-    "a layout cut short": ["tensor", 0, 0, [[4]], False, True],
+    "no layout": ["tensor", 0, 0, None, False, True, False],
+    "a layout cut short": ["tensor", 0, 0, [[4]], False, True, False],
     "an unknown dtype": tensor(dtype="torch.float31"),
     "no dtype": tensor(dtype=None),
     "a function of torch as a dtype": tensor(dtype="torch.save"),

@@ -1068,3 +1068,24 @@ def collate_boxes(items: list) -> dict[str, torch.Tensor] | None:
         "boxes": padded(boxes, (counts.max(), 4)),
         "mask": torch.from_numpy(np.arange(counts.max()) < counts[:, None]),
     }
+
+
+# %% wrong="takes the caller's tensors out of their graph" breaks="Leave the arguments as they are" says=["Can't detach views in-place", "a method that ends in _ works in place"]
+def collate_boxes(items):
+    items = [item for item in items if item is not None]
+    if not items:
+        return None
+    images, boxes = zip(*items, strict=True)
+    for image, b in items:
+        image.detach_()
+        b.detach_()
+    sizes = torch.tensor([image.shape[-2:] for image in images])
+    counts = torch.tensor([len(box) for box in boxes])
+    height, width = sizes.amax(0).tolist()
+    batch = images[0].new_zeros(len(items), images[0].shape[0], height, width)
+    padded = boxes[0].new_zeros(len(items), int(counts.max()), 4)
+    for n, (image, box) in enumerate(items):
+        batch[n, :, : image.shape[1], : image.shape[2]] = image
+        padded[n, : len(box)] = box
+    mask = torch.arange(padded.shape[1]) < counts[:, None]
+    return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}

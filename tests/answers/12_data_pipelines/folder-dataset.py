@@ -2165,3 +2165,76 @@ class FolderDataset(Dataset):
 
 def folder_dataset(root: Path, transform: object = None, on_error: str = "raise") -> Dataset:
     return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="shows a palette's places as greys" breaks="a PIL image in mode RGB, whatever the file's mode" says=["c2.JPG, a PNG with a palette, has a pixel of (0, 0, 0), expected (200, 30, 60)", "places in the palette"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(folder.name for folder in Path(root).iterdir() if folder.is_dir())
+        self.items = [
+            (path, label)
+            for label, name in enumerate(self.classes)
+            for path in sorted((Path(root) / name).iterdir())
+            if path.name.lower().endswith((".jpg", ".jpeg")) and path.is_file()
+        ]
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        path, label = self.items[index]
+        try:
+            with Image.open(path) as file:
+                image = file if file.mode == "P" else file.convert("RGB")
+                pixels = np.array(image)
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"{path}: {error}") from error
+            warnings.warn(f"{path}: {error}")
+            return None
+        if pixels.ndim == 2:
+            pixels = np.repeat(pixels[..., None], 3, axis=2)
+        image = Image.fromarray(pixels)
+        return (image if self.transform is None else self.transform(image)), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="names the file by its URI" breaks="an exception whose message holds the file's name" says=["a damaged PNG named 10 a.jpg: the words", "as a URI the name has %20 where the file's has a blank"]
+class FolderDataset(Dataset):
+    def __init__(self, root, transform, on_error):
+        if on_error not in ("raise", "skip"):
+            raise ValueError(on_error)
+        self.transform, self.on_error = transform, on_error
+        self.classes = sorted(folder.name for folder in Path(root).iterdir() if folder.is_dir())
+        self.items = [
+            (path, label)
+            for label, name in enumerate(self.classes)
+            for path in sorted((Path(root) / name).iterdir())
+            if path.name.lower().endswith((".jpg", ".jpeg")) and path.is_file()
+        ]
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        path, label = self.items[index]
+        try:
+            with Image.open(path) as file:
+                image = file.convert("RGB")
+        except Exception as error:
+            words = f"{path.absolute().as_uri()}: {error}"
+            if self.on_error == "raise":
+                raise RuntimeError(words) from None
+            warnings.warn(words)
+            return None
+        return (image if self.transform is None else self.transform(image)), label
+
+
+def folder_dataset(root, transform=None, on_error="raise"):
+    return FolderDataset(root, transform, on_error)

@@ -105,6 +105,8 @@ def _why_raised(error: Exception, items: list, kept: list) -> str:
     """What a call that raised may have met."""
     if not kept:
         return " (no item is left: return None)"
+    if "in-place" in str(error):
+        return " (leave the arguments as they are: a method that ends in _ works in place)"
     if "BFloat16" in str(error):
         return " (NumPy has no bfloat16: stay with tensors)"
     if len(kept) < len(items) and "NoneType" in str(error):

@@ -85,6 +85,7 @@ def run_too_large(folder_dataset, on_error: str) -> tuple:
     return next((look for look in found if look[0] != "RGB"), found[0])
 
 
+DAMAGED_PNG = "10 a.jpg"  # a name with a blank
 LARGE = 2200, 2100  # so large that a draft of a quarter is no small image
 
 
@@ -98,7 +99,8 @@ def run_other_files(folder_dataset) -> list:
     png = bytearray(buffer.getvalue())
     second = png.index(b"IDAT", png.index(b"IDAT") + 4)
     png[second : second + 4] = bytes(4)  # no chunk of a PNG is called that
-    (root / "10.jpg").write_bytes(png)
+    (root / "10.jpg").unlink()
+    (root / DAMAGED_PNG).write_bytes(png)
     Image.new("L", LARGE).save(root / "2.JPG", "JPEG")
     check_what_pillow_raises(folder_dataset)
     found = []
@@ -116,9 +118,12 @@ def check_other_files(run):
         ("raise", "skip"), ("raised", "None"), damaged, strict=True
     ):
         why = "Pillow raises a SyntaxError for a PNG that is damaged inside: catch Exception"
-        where = f"on_error={on_error!r}, a damaged PNG named 10.jpg"
+        where = f"on_error={on_error!r}, a damaged PNG named {DAMAGED_PNG}"
         check_equal(kind, right, f"{where}: what dataset[0] does", why)
-        assert "10.jpg" in words, f"{where}: the words {words[:60]!r} don't name the file ({why})"
+        if DAMAGED_PNG.replace(" ", "%20") in words:
+            why = "as a URI the name has %20 where the file's has a blank"
+        named = DAMAGED_PNG in words
+        assert named, f"{where}: the words {words[:60]!r} don't name the file ({why})"
     words = "an image of 2200 × 2100 pixels (as (height, width))"
     why = "no draft, no thumbnail: the image as it is"
     if large[0] in ("raised", "None"):
@@ -189,24 +194,29 @@ FILES = {
     "a": ["c-1.jpg", "c.JpEg", "c2.JPG", "d" + "-of-a-long-name" * 7 + ".jpg"],
     "a-b": ["c.jpeg"],
 }
+PLACES = [f"{folder}/{name}" for folder, names in FILES.items() for name in names]
+PAINTED = 200, 30, 60  # the first and only colour of a palette
 FOREIGN = "c.jpg.txt", "c_jpg", "c.jpeg2"
 
 
 def _listed_folder() -> Path:
     """A folder whose images are told apart by their width: 2, 3, 4 … in the order of ``FILES``.
 
-    The file ``c2.JPG`` holds a PNG with a palette, ``c.jpeg`` a tag that says how it was held.
+    The file ``c2.JPG`` holds a PNG with a palette, painted ``PAINTED``, ``c.jpeg`` a tag that says
+    how it was held.
     """
     root = Path(tempfile.mkdtemp()) / "run [1]"
     for folder in FILES:
         (root / folder).mkdir(parents=True)
-    places = [f"{folder}/{name}" for folder, names in FILES.items() for name in names]
-    for width, place in reversed([*enumerate(places, 2)]):
+    for width, place in reversed([*enumerate(PLACES, 2)]):
         mode, kind = ("P", "PNG") if place == "a/c2.JPG" else ("RGB", "JPEG")
         turned = Image.Exif()
         turned[ExifTags.Base.Orientation] = 6  # a viewer shows it turned by 90°, 1 × width
         exif = turned if place == "a-b/c.jpeg" else b""
-        Image.new(mode, (width, 1)).save(root / place, kind, exif=exif)
+        image = Image.new(mode, (width, 1))
+        if mode == "P":
+            image.putpalette(PAINTED)
+        image.save(root / place, kind, exif=exif)
     (root / "a" / "old.jpg").mkdir()
     shutil.copy(root / "a-b" / "c.jpeg", root / "a" / "old.jpg" / "c.jpeg")
     for name in FOREIGN:
@@ -218,7 +228,7 @@ def _listed_folder() -> Path:
 def run_listing(folder_dataset) -> tuple:
     """How many items a dataset has, and the width and the label of each, or what it raises."""
     dataset = folder_dataset(_listed_folder())
-    found = []
+    found, why = [], "its numbers are places in the palette, no greys"
     for index in range(len(dataset)):
         try:
             image, label = dataset[index]
@@ -229,6 +239,10 @@ def run_listing(folder_dataset) -> tuple:
         assert image.mode == "RGB", words
         words = f"an image came as {image.size}, its file's size is {image.size[::-1]}"
         assert image.size[1] == 1, f"{words}: turned by its EXIF tag? The item has the file's size"
+        if image.size[0] == 2 + PLACES.index("a/c2.JPG"):
+            words = f"c2.JPG, a PNG with a palette, has a pixel of {{}}, expected {PAINTED}: {why}"
+            pixel = image.getpixel((0, 0))
+            assert pixel == PAINTED, words.format(pixel)
         found.append((image.size[0], int(label)))
     return getattr(dataset, "classes", "missing"), found
 

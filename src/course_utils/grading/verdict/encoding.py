@@ -169,7 +169,8 @@ class Encoder:
             nameable = type(tensor) is torch.Tensor
             if nameable:
                 self.known.name(tensor, number, requires_grad)
-            return ["tensor", number, blob, layout, requires_grad, nameable]
+            is_view = bool(torch.Tensor._is_view(tensor))
+            return ["tensor", number, blob, layout, requires_grad, nameable, is_view]
 
 
 def _exactly(base: type, value: Any) -> Any:
@@ -289,7 +290,7 @@ class Decoder:
     def _same_generator(self, number):
         return self.generators[_index(number)]
 
-    def _tensor(self, number, blob, layout, requires_grad, nameable):
+    def _tensor(self, number, blob, layout, requires_grad, nameable, is_view):
         if blob is not None:
             if number != len(self.known.storages.known):
                 raise WireError("storages out of order")
@@ -297,6 +298,10 @@ class Decoder:
             self.known.storages.add(new_storage(content), content)
         tensor = lay_out(self.known.storages.known[_index(number)], layout)
         self.known.mentioned.add(number)
+        if is_view is True:
+            # Some methods in place, such as detach_, refuse a view: over here as over there.
+            with torch.enable_grad():
+                tensor = tensor.view_as(tensor)
         if requires_grad is True:
             tensor.requires_grad_()
         if nameable:
