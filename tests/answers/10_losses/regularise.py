@@ -794,3 +794,17 @@ def regularise(model, l1, l2):
 
 def shrink(weight, step):
     return weight.sign() * (weight.abs() - step).clamp(min=0)
+
+
+# %% wrong="asks what is made of a parameter" breaks="aren't frozen (`requires_grad` is `True`)" says=["inside torch.no_grad() it is 0", "ask the parameter itself"]
+def regularise(model, l1, l2):
+    total = torch.zeros(())
+    for parameter in model.parameters():
+        weight = parameter * 1
+        if weight.requires_grad and weight.dim() > 1:
+            total = total + l1 * weight.abs().sum() + l2 * weight.square().sum()
+    return total
+
+
+def shrink(weight, step):
+    return weight.sign() * (weight.abs() - step).clamp(min=0)

@@ -197,7 +197,7 @@ def mixed_precision_errors(gradients):
     return scale, int(lost.sum()), int(after.sum())
 
 
-# %% wrong="scales in place" breaks="leaves the list and the tensors as they are" says=["the gradients themselves were changed"]
+# %% wrong="scales in place" breaks="leaves the list and the tensors as they are" says=["the gradients themselves were changed"] judge="differs"
 def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, int]:
 
     def lost(scale):
@@ -263,7 +263,7 @@ def mixed_precision_errors(gradients: list[torch.Tensor]) -> tuple[float, int, i
     return scale, lost(1.0), lost(scale)
 
 
-# %% wrong="empties the caller's list" breaks="leaves the list and the tensors as they are" says=["the caller's list was changed"]
+# %% wrong="empties the caller's list" breaks="leaves the list and the tensors as they are" says=["the caller's list was changed"] judge="differs"
 def mixed_precision_errors(gradients):
     flat = torch.zeros(0, device=gradients[0].device if gradients else "cpu")
     while gradients:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -181,6 +182,13 @@ def run_penalty(
         "attributes": names != [sorted(vars(part)) for part in model.modules()],
         "hooks": any(parameter._backward_hooks for parameter in model.parameters()),
     }
+    with torch.no_grad():
+        unrecorded = regularise(model, l1, l2)
+    if penalty.dim() == 0 and penalty.isfinite():
+        one, other = penalty.item(), float(unrecorded)
+        words = f"the penalty is {one:g}, and inside torch.no_grad() it is {other:g}: ask the"
+        words = f"{words} parameter itself for requires_grad, nothing that is made of it"
+        assert math.isclose(one, other, rel_tol=1e-5, abs_tol=1e-12), words
     for parameter in model.parameters():
         parameter.grad = None
     if penalty.requires_grad:
