@@ -11,7 +11,7 @@ def answer(connection, request):
         send(connection, Names([[name, anything] for name in names]))
     elif isinstance(request, Call):
         # What is expected might lie in the memory that came along.
-        one = ["tensor", 0, None, [[], [], 0, "torch.float32"], False, True]
+        one = ["tensor", 0, None, [[], [], 0, "torch.float32"], False, True, False]
         send(connection, Called(**nothing | {"result": one}))
     else:
         send(connection, "anything")

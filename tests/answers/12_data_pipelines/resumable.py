@@ -1189,7 +1189,7 @@ def resumable(dataset, batch_size, seed, num_workers=0):
     return Resumable(dataset, batch_size, seed, num_workers)
 
 
-# %% wrong="one place for all loaders" says=["do all loaders share one place?"]
+# %% wrong="one place for all loaders" says=["do all loaders share one place?"] judge="differs"
 class Resumable:
     place = [0, 0]
 
