@@ -1243,6 +1243,8 @@ examples = {
     "a kernel as large as the image": (x[..., :2, :3], weight, 3, 0),
     "padding beyond the kernel, in torch.float32": (x.float(), weight[:1].float(), 2, 3),
     "an inf at the edge": (x.where(x != 0, torch.inf), weight[:, :, :1], 1, 1),
+    "the sizes of a case before, in torch.float32": (x.float(), weight.float(), 2, 1),
+    "an image that the kernel fits once it is padded": (x[..., :1, :2], weight, 1, 1),
 }
 with every_case() as case:
     for name, (images, kernels, stride, padding) in examples.items():

@@ -550,6 +550,7 @@ def try_order(program: str, walked: bool = False, **inputs: float) -> list[str]:
     names = try_program(program, **inputs)
     if walked:
         names["y"].backward()
+    grads = {name: value.grad for name, value in names.items()}
     order = names["y"].topological_order()
     assert order is not None, "topological_order returned None: is there an answer yet?"
     kind = type(order).__name__
@@ -561,6 +562,11 @@ def try_order(program: str, walked: bool = False, **inputs: float) -> list[str]:
         f"asked for once more, topological_order gives {len(again)} values, and not {len(order)}: "
         "what one call notes must not stay for the next"
     )
+    for name, value in names.items():
+        assert value.grad == grads[name], (
+            f"{name}.grad was {grads[name]}, and is {value.grad} once the order was asked for: "
+            "topological_order looks, backward alone sets"
+        )
     name_of = {id(value): name for name, value in names.items()}
     return [name_of.get(id(value), f"a stranger ({type(value).__name__})") for value in order]
 

@@ -490,6 +490,7 @@ def check_case(groups, fill=0.0, wrong=0, more=0):
 
 short, long, empty = (priced(*p, device=device) for p in ((6.0,), (1.0, 2.0, 3.0), ()))
 more = F.pad(short[0].repeat(2, 1), (1, 0)), torch.tensor([2, 0], device=device)
+sure = torch.tensor([[99.0, 0.0], [50.0, 0.0]], device=device), long[1][:2]
 with every_case() as case:
     for name, groups, *padding in (
         ("one batch, prices 1, 2, 3 and 6", [[long, short]]),
@@ -497,6 +498,7 @@ with every_case() as case:
         ("an empty sequence, first and last", [[long, empty, empty], [empty, short]]),
         ("no sequence fills the time", [[long, short], [short]], 0.0, 0, 2),
         ("a batch of empty sequences", [[empty, empty], [long, short]]),
+        ("a sequence of length 2 whose prices are 0", [[long, sure], [short]]),
         ("scores down to -900", [[(500 * z, y) for z, y in (short, long)]]),
         (
             "float64, the short one first",
@@ -695,9 +697,9 @@ print("soft targets:  divided by", round((weighted / by_share).item(), 4))
 #   probabilities.
 # - `weight`: one number for each class, or `None`. `label_smoothing`: from 0 to 1.
 # - `ignore_index`: rows with this class number don't count. It may be a number that isn't a class,
-#   like -100, or a class. If all rows are ignored the result is `nan`, and its gradient doesn't
-#   matter. It plays no part for probabilities: yours leaves no row out there, where the library
-#   refuses an `ignore_index` from 0 on.
+#   like -100, or a class. If all rows are ignored the result is `nan`, and neither its dtype nor its
+#   gradient matters. It plays no part for probabilities: yours leaves no row out there, where the
+#   library refuses an `ignore_index` from 0 on.
 # - The result has shape (), and is float64 for float64 logits. Leave the arguments as they are.
 #
 # Not allowed: the library's `cross_entropy` and `nll_loss`, as functions or modules. `log_softmax`
@@ -1069,7 +1071,7 @@ print("odds:  ", round((best / (1 - best)).item(), 2), "= 9 ·", q / (1 - q))
 #
 # - `logits` has any shape, and entries as large as ±1000; value and gradient have to be finite.
 # - `target` has the shape and dtype of `logits`, and is 0 or 1. `gamma` is 0 or at least 1.
-# - `pos_weight` is between 0.01 and 100, here and below.
+# - `pos_weight` is between 0.01 and 100, here and below; its own rounding doesn't count.
 #
 # **Then the way back.** `recalibrate(logits, pos_weight)`: the logits are those of a model that was
 # trained with this `pos_weight`. Return the probabilities that it would give without the weight, in
@@ -1652,7 +1654,7 @@ def check_case(prediction, target, q):
 zero, three = torch.tensor([[0.0, 0.0, 0.0], [4.0, -2.0, 1.0]], device=device)
 six = torch.arange(-1.5, 9, 2, device=device, dtype=torch.float64).view(2, 3) / 2.6
 with every_case() as case:
-    for q in (0.75, 0.5, 0.1, 0.01, 0.99):
+    for q in (0.75, 0.5, 0.1, 0.01, 0.99, 0.001, 0.9999):
         with case("targets 4, -2 and 1"):
             check_case(zero, three, q)
     wide = (1e5 + six.flip(0) / 2, 1e5 + six)  # so much more: float32 would lose the digits
@@ -2266,8 +2268,8 @@ print("p =", p.item(), " gradient:", torch.autograd.grad((1 - p**0.5) / 0.5, log
 # classes), float32 or float64, and class numbers `target` (batch,). p is the softmax probability of
 # the target's class, and 0 < q ≤ 1.
 #
-# - `weight` has one number for each class, or is `None`. The mean is like that of
-#   `F.cross_entropy`: prices times the weights of their targets, divided by the sum of these
+# - `weight` has one number for each class, in the dtype of `logits`, or is `None`. The mean is like
+#   that of `F.cross_entropy`: prices times the weights of their targets, divided by the sum of these
 #   weights.
 # - Value and gradient are finite for scores up to ±1000. Return a tensor of shape (), float64 for
 #   float64 logits.

@@ -2577,6 +2577,7 @@ with every_case() as case:
         "a minimum far from 0",
         "another loss from the banana's start",
         "a floor as flat as w ** 4",
+        "200 entries, one of them on a floor as flat as w ** 4",
         "a bowl a million times as steep one way",
         "walls that flatten, as sqrt(1 + w ** 2) does",
         "too hard for 100 calls: their number alone is looked at",

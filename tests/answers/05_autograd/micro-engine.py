@@ -1943,3 +1943,46 @@ def micro_engine(program: str, **inputs: float) -> tuple[float, dict[str, float]
         return None
     names["y"].backward()
     return names["y"].number, {name: value.grad for name, value in names.items()}
+
+
+# %% wrong="asking for the order empties the accounts" breaks="It may be asked for again, also after `backward`" says=["once the order was asked for", "topological_order looks, backward alone sets"]
+import math
+
+
+class Value:
+    def __init__(self, number, parents=(), slopes=()):
+        self.number, self.grad = number, 0.0
+        self.parents, self.slopes = parents, slopes
+
+    def __add__(self, other):
+        return Value(self.number + other.number, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        return Value(self.number * other.number, (self, other), (other.number, self.number))
+
+    def __pow__(self, n):
+        return Value(self.number**n, (self,), (n * self.number ** (n - 1),))
+
+    def exp(self):
+        number = math.exp(self.number)
+        return Value(number, (self,), (number,))
+
+    def topological_order(self):
+        order, seen, waiting = [], set(), [(self, False)]
+        while waiting:
+            value, done = waiting.pop()
+            if done:
+                value.grad = 0.0
+                order.append(value)
+            elif value not in seen:
+                seen.add(value)
+                waiting.append((value, True))
+                waiting += [(parent, False) for parent in value.parents]
+        return order[::-1]
+
+    def backward(self):
+        order = self.topological_order()
+        self.grad = 1.0
+        for value in order:
+            for parent, slope in zip(value.parents, value.slopes):
+                parent.grad += slope * value.grad

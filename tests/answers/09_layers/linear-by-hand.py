@@ -273,3 +273,11 @@ def linear_by_hand(x, weight, bias):
     with torch.set_grad_enabled(x.requires_grad):
         y = x @ weight.t()
         return y if bias is None else y + bias
+
+
+# %% wrong="nothing to do without a row, and nothing in the graph" breaks="Results stay in the graph" says=["where x has no row"]
+def linear_by_hand(x, weight, bias):
+    if x.numel() == 0:
+        return torch.zeros(*x.shape[:-1], len(weight), dtype=x.dtype, device=x.device)
+    y = x @ weight.t()
+    return y if bias is None else y + bias

@@ -1087,3 +1087,23 @@ class CustomLoss(nn.Module):
 
     def forward(self, logits, target):
         return self.call(logits, target)
+
+
+# %% wrong="freezes the weight that it is given" breaks="Leave the arguments as they are" says=["CustomLoss froze the weight that it was given", "weight.detach()"]
+def custom_loss(logits, target, weight=None, q=0.7):
+    log_p = logits.log_softmax(dim=1).gather(1, target[:, None])[:, 0]
+    price = -torch.expm1(q * log_p) / q
+    weight = torch.ones_like(price) if weight is None else weight[target]
+    return (weight * price).sum() / weight.sum()
+
+
+class CustomLoss(nn.Module):
+    def __init__(self, weight=None, q=0.7):
+        super().__init__()
+        if isinstance(weight, nn.Parameter):
+            weight.requires_grad_(False)
+        self.register_buffer("weight", None if weight is None else weight.detach())
+        self.q = q
+
+    def forward(self, logits, target):
+        return custom_loss(logits, target, self.weight, self.q)

@@ -583,3 +583,18 @@ def sequence_loss(batches, per="token"):
             prices.append(-p.clamp(min=1e-8).log())
             means += [prices[-1].mean()] if n else []
     return torch.cat(prices).mean() if per == "token" else torch.stack(means).mean()
+
+
+# %% wrong="goes by the sum: a price of 0 counts as empty" breaks="A sequence of length 0 counts for nothing" says=["a sequence of length 2 whose prices are 0"]
+def sequence_loss(batches, per="token"):
+    sums, counts = [], []
+    for logits, targets, lengths in batches:
+        real = torch.arange(targets.shape[1], device=targets.device) < lengths[:, None]
+        prices = logits.new_zeros(targets.shape)
+        prices[real] = F.cross_entropy(logits[real], targets[real], reduction="none")
+        sums.append(prices.sum(dim=1))
+        counts.append(lengths)
+    sums, counts = torch.cat(sums), torch.cat(counts)
+    if per == "token":
+        return sums.sum() / counts.sum()
+    return (sums[sums > 0] / counts[sums > 0]).mean()

@@ -573,3 +573,25 @@ def lbfgs_closure(loss_of, start):
 
     optimizer.step(closure)
     return w.requires_grad_(False)
+
+
+# %% wrong="stops when the mean of the gradient's entries is small" breaks="no entry of the gradient may exceed 0.001" says=["their mean alone is as small as that: each entry has to be"]
+def lbfgs_closure(loss_of, start):
+    w, calls = start.clone().requires_grad_(), 0
+    optimizer = torch.optim.LBFGS(
+        [w], max_iter=1, tolerance_change=0, tolerance_grad=1e-12, line_search_fn="strong_wolfe"
+    )
+
+    def closure():
+        nonlocal calls
+        calls += 1
+        optimizer.zero_grad()
+        loss = loss_of(w)
+        loss.backward()
+        return loss
+
+    closure()
+    while calls < 74 and w.grad.abs().mean() > 1e-3 - 1e-9 * w.numel():
+        optimizer.step(closure)
+        closure()
+    return w.detach()

@@ -609,3 +609,27 @@ def param_groups(model, backbone, lr, weight_decay):
         for p in model.parameters()
         if p.requires_grad
     ]
+
+
+# %% wrong="the parameters as a set" breaks="a list of groups for `AdamW(groups)`" says=["'params' is a set, which has no order"]
+def param_groups(model, backbone, lr, weight_decay):
+    inside = set(model.get_submodule(backbone).parameters())
+    groups = {}
+    for p in model.parameters():
+        if p.requires_grad:
+            rate = lr / 10 if p in inside else lr
+            groups.setdefault((rate, weight_decay if p.ndim >= 2 else 0.0), set()).add(p)
+    return [{"params": g, "lr": rate, "weight_decay": d} for (rate, d), g in groups.items()]
+
+
+# %% wrong="by the first name of a parameter, but of tied tensors" breaks="A parameter that the backbone shares with the rest belongs to the backbone" says=["first.weight belongs to the backbone"]
+def param_groups(model, backbone, lr, weight_decay):
+    body, groups = model.get_submodule(backbone), []
+    tables = [part for part in body.modules() if isinstance(part, nn.Embedding)]
+    tied = {id(table.weight) for table in tables}
+    for name, p in model.named_parameters():
+        if p.requires_grad:
+            inside = name.startswith(backbone + ".") or id(p) in tied
+            decay = weight_decay if p.ndim >= 2 else 0.0
+            groups.append({"params": [p], "lr": lr / 10 if inside else lr, "weight_decay": decay})
+    return groups

@@ -1268,3 +1268,35 @@ def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
     nn.init.zeros_(last.bias)
     last.bias.data[0] = math.log(prior / (1 - prior))
     return nn.Sequential(*layers, last)
+
+
+# %% wrong="where the grid is a single row or column, the wide layers are left out" breaks="a cell depends on pixels at least 16 beyond it on each side" says=["an image 8 x 128: the cell of pixels 64 to 71 sees"]
+import torch
+import torch.nn as nn
+
+
+class Wide(nn.Sequential):
+    def forward(self, x):
+        return x if 1 in x.shape[2:] else super().forward(x)
+
+
+def build_model(width: int = 16, prior: float = 0.05) -> nn.Module:
+    """A network from images (n, 3, 8 h, 8 w) to raw numbers (n, 8, h, w).
+
+    ``prior`` is how probable an object is in each cell before training.
+    """
+    layers, before = [], 3
+    for after in (width, 2 * width, 4 * width):
+        layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.GroupNorm(8, after)]
+        layers += [nn.ReLU()]
+        before = after
+    wide = []
+    for reach in (1, 2):
+        wide += [nn.Conv2d(before, before, 3, padding=reach, dilation=reach)]
+        wide += [nn.GroupNorm(8, before), nn.ReLU()]
+    layers.append(Wide(*wide))
+    head = nn.Conv2d(before, 8, 1)
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    nn.init.constant_(head.bias[:1], torch.tensor(prior).logit().item())
+    return nn.Sequential(*layers, head)

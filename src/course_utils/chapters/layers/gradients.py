@@ -53,6 +53,11 @@ def check_states(
         check_gradients(try_gradients, name, arguments, what)
         for which, more in _with_zeros(name, arguments):
             check_gradients(try_gradients, name, more, f"{what}, where {which} is all zeros")
+        if name == "linear_by_hand":
+            none = arguments[0].new_empty(0, arguments[0].shape[-1])
+            check_gradients(
+                try_gradients, name, (none, *arguments[1:]), f"{what}, where x has no row"
+            )
         for more in _blind(*arguments) if name == "attention" else ():
             check_gradients(try_gradients, name, more, f"{what}, where a query sees nothing")
 

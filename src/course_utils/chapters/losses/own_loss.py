@@ -99,6 +99,8 @@ def trained_as_given(
     weight = nn.Parameter(torch.as_tensor(options[0]).detach().clone())
     with torch.no_grad():  # what is written into the weight is told elsewhere
         module = made_loss(kind, device, weight, *options[1:])
+    words = "CustomLoss froze the weight that it was given: leave the arguments as they are"
+    assert weight.requires_grad, f"{words}; what you keep may be weight.detach()"
     return sum(parameter.requires_grad for parameter in module.parameters())
 
 

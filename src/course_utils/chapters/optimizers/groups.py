@@ -31,6 +31,8 @@ def make_parts(which):
         head.weight = cast(Any, body).embed.weight
         order = {"body": body, "head": head} if which == "tied" else {"head": head, "body": body}
         model = Parts(**order)
+    if which == LAYER_FIRST:
+        model = Parts(first=body[0], body=body, head=nn.Linear(4, 2))
     if which == "a backbone without parameters":
         model.body, model.head = nn.Tanh(), nn.LayerNorm(4)
     if which == "a backbone of one layer":
@@ -62,6 +64,8 @@ def make_parts(which):
 
 ASKED = "frozen since an earlier call with this model, whose norm and frozen layers were others"
 
+
+LAYER_FIRST = "a layer of the backbone stands before it, under a name of its own"
 
 # b: of the backbone, h: of the rest; D: with decay, -: without; None: in no group
 BODY = {
@@ -120,6 +124,11 @@ GROUPS = {
     "tied": TIED,
     "tied, head first": {
         ("head.weight" if k == "body.embed.weight" else k): v for k, v in TIED.items()
+    },
+    LAYER_FIRST: {
+        **{name: code for name, code in PLAIN.items() if not name.startswith("body.0")},
+        "first.weight": "bD",
+        "first.bias": "b-",
     },
     "loose parameters": {
         **PLAIN,
@@ -198,6 +207,8 @@ def run_groups(param_groups, which, lr=0.01, weight_decay=0.1):
         assert "params" in group, (
             f"a group has the keys {sorted(group)}: the tensors belong to 'params'"
         )
+        words = "'params' is a set, which has no order: AdamW refuses it and takes a list"
+        assert not isinstance(group["params"], (set, frozenset)), words
         group["params"] = (
             group["params"] if isinstance(group["params"], torch.Tensor) else list(group["params"])
         )

@@ -38,6 +38,10 @@ def problem(name):
     if name == "a floor as flat as w ** 4":
         steep = torch.logspace(0, 2, 6, dtype=torch.float64).to(device)
         return lambda w: (steep * (w - 1) ** 4).sum(), torch.linspace(-3, 3, 6, dtype=torch.float64)
+    if name == "200 entries, one of them on a floor as flat as w ** 4":
+        return (lambda w: (w[:-1] - 1).square().sum() + w[-1] ** 4), torch.ones(
+            200, dtype=torch.float64
+        )
     if name == "a minimum far from 0":
         far = torch.tensor([1000.3, -2000.7], dtype=torch.float64).to(device)
         return lambda w: 50 * (w - far).square().sum(), torch.zeros(2, dtype=torch.float64)
@@ -121,6 +125,8 @@ def check_minimum(found, name):
             more = "; near, though: what ended it, max_iter, tolerance_grad or tolerance_change?"
         rounded = torch.equal(w.detach().float().double(), w.detach())
         more = "; w was rounded to float32 on the way" if rounded and steepest < 0.05 else more
+        mean = gradient.abs().mean().item() <= 1e-3 < steepest
+        more = "; their mean alone is as small as that: each entry has to be" if mean else more
         more = "; gradients add up: does the closure clear them?" if stale else more
         wrong.append(f"an entry of the gradient is {steepest:.5g}, at most 0.001: {words}{more}")
     assert not wrong, "; ".join(wrong)

@@ -82,6 +82,7 @@ class Run:
         self.model.fixed.weight.grad = torch.full((1, 3), 1e3, dtype=self.dtype)  # too
 
         def loss(output, y):
+            assert output.requires_grad, "loss(model(x), y): what the model gives comes first"
             # As one that looks at the model may do, or at a part of it.
             (self.model.body if len(self.seen) % 2 else self.model).eval()
             return nn.functional.mse_loss(output, y)
@@ -205,7 +206,8 @@ def on_two_ranks():
             seen = [one[:3] for one in straight.seen]
             seeds = [one[3] for one in straight.seen]
             weights = straight.weights(), broken.weights()
-            return done, stopped, kept, again, seen, seeds, weights, straight.buffers()
+            buffers = straight.buffers(), broken.buffers()
+            return done, stopped, kept, again, seen, seeds, weights, *buffers
 
         for name in "ab":
             (Path(folder) / name).mkdir()

@@ -81,6 +81,11 @@ def test_a_value_has_the_type_of_its_field():
             f"{name} is {value!r}: an option's text becomes what its default is"
         )
     assert read(["--count", "007"])["count"] == 7, "007 is the number 7, as int() reads it"
+    try:
+        found = read(["--count", "9" * 30])["count"]
+    except (AssertionError, OverflowError) as error:
+        raise AssertionError(f"an int has as many digits as it likes, 30 for example: {error}") from None
+    assert found == int("9" * 30), f"an int of 30 digits became {found}: keep all of them"
 
 
 def test_an_option_has_its_fields_name():
@@ -257,13 +262,17 @@ def test_the_default_says_what_a_text_becomes():
         count: object = 3
         ratio: float | None = 2.0
         safe: object = True
+        wide: float = 3
+        digits: int = "3"
 
     why = "go by a field's default: its annotation may be wider"
     try:
-        found = read(["--count", "7", "--ratio", "5", "--no-safe"], Noted)
+        words = ["--count", "7", "--ratio", "5", "--no-safe", "--wide", "7", "--digits", "08"]
+        found = read(words, Noted)
     except (AssertionError, TypeError, ValueError) as error:
         raise AssertionError(f"{why}. {error}") from None
-    assert found == {"count": 7, "ratio": 5.0, "safe": False}, f"{why}; {found} came out"
+    right = {"count": 7, "ratio": 5.0, "safe": False, "wide": 7, "digits": "08"}
+    assert repr(found) == repr(right), f"{why}; {found} came out, not {right}"
 
 
 def test_defaults_that_are_zero_or_empty():

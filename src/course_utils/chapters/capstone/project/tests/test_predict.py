@@ -217,6 +217,7 @@ def test_modes():
         model = Fixed((3, 3, 1, 0.9)).train(outer)
         model.part.train(not outer)
         model.outer[0].train(not outer)  # this part belongs to model.again as well
+        before = [part.training for part in model.modules()]
         find(model, an_image())
         assert model.modes[0] == (False, False), "the model ran in training mode"
         assert model.training is outer, "the model's mode has changed"
@@ -226,6 +227,8 @@ def test_modes():
             "the mode of a part within a part has changed; `train(…)` of a module sets its parts, "
             "too, also a part that two modules share"
         )
+        after = [part.training for part in model.modules()]
+        assert after == before, "the mode of a part of the model has changed: put back that of each"
 
 
 def test_modes_after_an_error():

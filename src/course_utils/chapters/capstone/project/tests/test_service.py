@@ -163,6 +163,32 @@ def test_what_is_no_image():
         assert not finder.got, f"{name}: find was called all the same"
 
 
+def test_whatever_pil_raises():
+    class OfAPlugin(Exception):
+        pass
+
+    for kind in (KeyError, EOFError, TypeError, AttributeError, OfAPlugin):
+
+        def broken(image, kind=kind):
+            raise kind("a part of the file is missing")
+
+        finder = Finder(SHAPE)
+        try:
+            with patch.object(ImageFile.ImageFile, "load", broken):
+                status, _ = ask(a_file(), finder)
+        except kind:
+            raise AssertionError(
+                f"PIL raised {kind.__name__} while it read a file, and that reached the caller: "
+                "PIL raises exceptions of many kinds for broken files, and except Exception takes "
+                "them all"
+            ) from None
+        assert status == 400, (
+            f"PIL raised {kind.__name__} while it read a file: the status is {status}, and what "
+            "can't be read to the end is a 400"
+        )
+        assert not finder.got, "find was called for a file that PIL can't read to its end"
+
+
 def test_too_many_bytes():
     body, finder = a_file(), Finder(SHAPE)
     assert ask(body, finder, len(body))[0] == 200, "exactly the limit is allowed"

@@ -220,6 +220,12 @@ def test_a_centre_on_the_line_between_two_cells():
     )
     target = targets([[4, 20, 12, 28]], [0], (64, 64))
     close(target[4:6, 3, 1], torch.zeros(2), "on the line the place within the cell is 0")
+    found = cells_of(targets([[44, 94, 54, 102]], [0], (392, 392)))
+    assert found == [(2, 1)], (
+        f"the centre of a photograph of 392 x 392, x = 49 and y = 98, is on two lines, and the "
+        f"object is in {found}: 49 * (8 / 392) is less than 1, as the fraction was rounded first; "
+        "multiply by 8, then divide by 392"
+    )
     found = cells_of(targets([[4.0, 20, 12 - 4e-8, 28]], [0], (64, 64), dtype=torch.float64))
     assert found == [(3, 0)], (
         f"the centre, x = 8 - 2e-8, is left of the line, and the object is in {found}: float32 "
