@@ -1847,6 +1847,8 @@ with every_case() as case:
             check_case(try_weight_norm, kernels.double(), images.double(), by_hook)
         with case(f"{way}, a Linear with one output"):
             check_case(try_weight_norm, weight[:1], x, by_hook)
+        with case(f"{way}, a Linear with rows of a length of some 1e-9"):
+            check_case(try_weight_norm, 1e-9 * weight.double(), 1e9 * x.double(), by_hook)
         with case(f"{way}, a Conv2d with one output, its kernel transposed"):
             check_case(try_weight_norm, kernels.mT[:1], images.mT, by_hook)
     check_all_states(case, try_in_state, "weight norm")
