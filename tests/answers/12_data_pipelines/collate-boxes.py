@@ -1089,3 +1089,23 @@ def collate_boxes(items):
         padded[n, : len(box)] = box
     mask = torch.arange(padded.shape[1]) < counts[:, None]
     return {"images": batch, "sizes": sizes, "boxes": padded, "mask": mask}
+
+
+# %% wrong="sizes in 16 bits" breaks="(B, 2), int64, H and W of each image" says=["an image 65 537 pixels wide"]
+def collate_boxes(items):
+    items = [item for item in items if item is not None]
+    if not items:
+        return None
+    h, w = (max(image.shape[d] for image, _ in items) for d in (1, 2))
+    n = max(len(boxes) for _, boxes in items)
+    first, its = items[0]
+    images = first.new_zeros(len(items), first.shape[0], h, w)
+    boxes = its.new_zeros(len(items), n, 4)
+    mask = torch.zeros(len(items), n, dtype=torch.bool, device=its.device)
+    sizes = torch.zeros(len(items), 2, dtype=torch.int16)
+    for i, (image, b) in enumerate(items):
+        images[i, :, : image.shape[1], : image.shape[2]] = image
+        boxes[i, : len(b)] = b
+        mask[i, : len(b)] = True
+        sizes[i] = torch.tensor(image.shape[1:]).short()
+    return {"images": images, "sizes": sizes.long(), "boxes": boxes, "mask": mask}

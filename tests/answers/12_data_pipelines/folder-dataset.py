@@ -2238,3 +2238,40 @@ class FolderDataset(Dataset):
 
 def folder_dataset(root, transform=None, on_error="raise"):
     return FolderDataset(root, transform, on_error)
+
+
+# %% wrong="a tuple of names" breaks="a list of the names of all folders directly inside `root`, sorted" says=["classes is of type tuple: a list is asked for"]
+class FolderDataset(Dataset):
+    """Images from the folders of ``root``, one folder a class."""
+
+    def __init__(self, root, transform, on_error):
+        """Look for files; open none."""
+        if on_error not in ("raise", "skip"):
+            raise ValueError(f"on_error must be 'raise' or 'skip', not {on_error!r}")
+        self.transform, self.on_error = transform, on_error
+        self.classes = tuple(sorted(p.name for p in Path(root).iterdir() if p.is_dir()))
+        self.samples = []
+        for label, name in enumerate(self.classes):
+            files = [file for file in (Path(root) / name).iterdir() if file.is_file()]
+            files = [file for file in files if file.name.lower().endswith((".jpg", ".jpeg"))]
+            self.samples += [(x, label) for x in sorted(files, key=lambda file: file.name)]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        path, label = self.samples[index]
+        try:
+            with Image.open(path) as file:
+                image = file.convert("RGB")
+        except Exception as error:
+            if self.on_error == "raise":
+                raise RuntimeError(f"{path} can't be decoded: {error}") from error
+            warnings.warn(f"{path} is skipped: {error}", stacklevel=2)
+            return None
+        return (image if self.transform is None else self.transform(image)), label
+
+
+def folder_dataset(root: Path, transform: object = None, on_error: str = "raise") -> Dataset:
+    """A dataset of ``(image, label)`` over the image files in the folders of ``root``."""
+    return FolderDataset(root, transform, on_error)

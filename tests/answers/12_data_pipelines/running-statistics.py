@@ -790,3 +790,22 @@ def merge_statistics(a, b):
         return 0, a[1] + 0, a[2] + 0
     d = b[1] - a[1]
     return n, a[1] + d * (b[0] / n), a[2] + b[2] + d * d * (a[0] / n) * b[0]
+
+
+# %% wrong="a NaN is left out of the mean" says=["a NaN beside other numbers"]
+def running_statistics(images):
+    total = None
+    for image in images:
+        x = image.double().flatten(1)
+        mean = x.nanmean(1)
+        one = x.shape[1], mean, (x - mean[:, None]).square().sum(1)
+        total = one if total is None else merge_statistics(total, one)
+    return total
+
+
+def merge_statistics(a, b):
+    n = a[0] + b[0]
+    if not n:
+        return 0, a[1].clone(), a[2].clone()
+    d = b[1] - a[1]
+    return n, a[1] + d * (b[0] / n), a[2] + b[2] + d.square() * (a[0] / n * b[0])

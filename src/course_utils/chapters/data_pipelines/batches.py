@@ -57,6 +57,8 @@ def batches_to_try() -> dict[str, list]:
     bits = [(image > 99, boxes.char() - 5) for image, boxes in (item(2, 3, 1), item(3, 2, 2))]
     cases["bool images, int8 boxes, some below 0"] = bits
     cases |= _hard_to_tell(item(2, 3, 1), item(3, 2, 2))
+    long = torch.ones(1, 1, 2**16 + 1, dtype=torch.uint8)
+    cases["an image 65 537 pixels wide"] = [(long, torch.ones(1, 4)), item(2, 1, 1, long.dtype, 1)]
     cases["one item"] = [item(2, 3, 1)]
     cases["one item, all of it below 0"] = [tuple(-tensor for tensor in item(2, 3, 1))]
     large = torch.randn(3, 5, 6, generator=numbers), torch.randn(9, 5, generator=numbers)

@@ -297,6 +297,8 @@ def check_said(root, said, on_error):
     lost = isinstance(said["classes"], list) and said["classes"] == right[:2]
     why = "the folders without images count as well" if lost else ""
     check_equal(said["classes"], right, "classes", why)
+    kind = type(said["classes"]).__name__
+    assert kind == "list", f"classes is of type {kind}: a list is asked for"
     because = "6 files of three classes end in .jpg or .jpeg, .JPG too; notes.txt does not"
     deep = ", and those in a_circle/more are deeper" if said["length"] > 6 else ""
     check_equal(said["length"], 6, f"len: {because}{deep}")

@@ -236,6 +236,12 @@ def check_kept(run):
     share = run("weighted", many, 400, 0)[0].count(0) / 400
     words = f"after {few}, of the labels {many} the first item came in {share:.0%}, expected 50%"
     assert 0.35 < share < 0.65, f"{words}: are draws kept for as many labels? These are others"
+    large, kinds = [0] + [1] * 100_000, 2000
+    far = max(run("weighted", large, kinds, 0)[0])
+    assert far > 90_000, (
+        f"of a class of 100 000 items {kinds} draws took none beyond {far}: every item of it is as "
+        "likely as any other"
+    )
     words = "a caller emptied the list that it got, and the next call, with equal arguments, gave"
     emptied = run("weighted, emptied", many, 400, 0)[0]
     assert len(emptied) == 400, f"{words} it again: hand out a new list each time"

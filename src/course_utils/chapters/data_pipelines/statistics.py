@@ -43,6 +43,10 @@ def images_to_try(drawn: list) -> dict[str, list]:
         ],
         "grey uint8 images": [drawn[0][:1], drawn[1][:1]],
         "a NaN in one channel": [torch.tensor([[[1.0]], [[torch.nan]]]), torch.ones(2, 1, 2)],
+        "a NaN beside other numbers": [
+            torch.ones(1, 1, 2),
+            torch.tensor([[[2.0, torch.nan, 3.0]]]),
+        ],
     }
 
 
