@@ -1013,3 +1013,25 @@ def replace_by_type(model: nn.Module, kind: type | tuple, make: Callable) -> nn.
         parent, _, name = path.rpartition(".")
         model.get_submodule(parent)._modules[name] = done[module]
     return model
+
+
+# %% wrong="what replaces a frozen module is frozen" breaks="All else about it is as `make` left it" says=["as make left it"]
+def replace_by_type(model, kind, make):
+    done = {}
+
+    def visit(module):
+        if module in done:
+            return done[module]
+        if isinstance(module, kind):
+            mode, old = module.training, list(module.parameters())
+            done[module] = new = make(module)
+            if old and not any(parameter.requires_grad for parameter in old):
+                new.requires_grad_(False)
+            return new.train(mode)
+        done[module] = module
+        for name, child in list(module._modules.items()):
+            if child is not None:
+                module._modules[name] = visit(child)
+        return module
+
+    return visit(model)

@@ -10,12 +10,13 @@ import torch.nn as nn
 
 
 class Wrapped(nn.Module):
-    """A replacement that contains the old module, and a frozen parameter in half precision."""
+    """The old module, a frozen parameter in half precision, and one that learns."""
 
     def __init__(self, old: nn.Module) -> None:
         super().__init__()
         self.old = old
         self.gain = nn.Parameter(torch.ones(1, dtype=torch.float16), requires_grad=False)
+        self.shift = nn.Parameter(torch.zeros(1))
 
 
 def _old(small_net: type[nn.Module], kind: str) -> nn.Module:
@@ -77,9 +78,11 @@ def _replacement(old: nn.Module, by: str) -> nn.Module:
 
 
 def _as_made(new: nn.Module) -> bool:
-    """Whether a replacement's own parameter, if any, is in half precision and frozen."""
-    gain = getattr(new, "gain", None)
-    return gain is None or (gain.dtype == torch.float16 and not gain.requires_grad)
+    """Whether the parameters of a ``Wrapped`` are as it made them."""
+    if not isinstance(new, Wrapped):
+        return True
+    frozen = new.gain.dtype == torch.float16 and not new.gain.requires_grad
+    return frozen and new.shift.dtype == torch.float32 and new.shift.requires_grad
 
 
 def run_replace(
@@ -97,7 +100,9 @@ def run_replace(
     """
     model, made, wanted_kind = _old(small_net, kind), [], _kinds(small_net)[wanted]
     places = dict(model.named_modules(remove_duplicate=False))
-    for parameter in list(model.parameters())[:1]:
+    due, modes = _due(model, wanted_kind), {m: m.training for m in model.modules()}
+    frozen = [*model.parameters()][:1] + [p for old in due[-1:] for p in old.parameters()]
+    for parameter in frozen:
         parameter.requires_grad_(False)
     for parameter in model.parameters():
         parameter.grad = torch.ones_like(parameter)
@@ -108,8 +113,6 @@ def run_replace(
             module.register_forward_pre_hook(lambda module, args: None)
     for module in hooked:
         module.register_forward_hook(lambda module, args, output: None)
-
-    due, modes = _due(model, wanted_kind), {m: m.training for m in model.modules()}
 
     def make(old):
         assert isinstance(old, wanted_kind), f"make was called with a {type(old).__name__}"
@@ -260,7 +263,7 @@ def check_swap(trial, small_net, kind, wanted, by="wrapper", again=False):
         "exact": "the dtype of some parameters is no longer float64, as it was",
         "waiting": "the .grad of some parameters is gone",
         "hooks": "modules that are not of the kind have lost their hooks, or gained some",
-        "kept": "a replacement's own parameter has another dtype, or isn't frozen now: leave it",
+        "kept": "a replacement's parameter isn't as make left it: another dtype, or frozen or not",
         "own": "a replacement hasn't the hooks that make gave it: but for its mode, leave it alone",
     }
     wrong += [words for key, words in flags.items() if not found[key]]
