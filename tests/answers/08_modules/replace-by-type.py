@@ -965,7 +965,7 @@ def replace_by_type(model, kind, make):
     return model
 
 
-# %% wrong="moves the replacement to the dtype of the old one" breaks="All else about it is as `make` left it" says=["own parameter has another dtype"]
+# %% wrong="moves the replacement to the dtype of the old one" breaks="All else about it is as `make` left it" says=["isn't as make left it: another dtype"]
 from collections.abc import Callable
 
 
@@ -1015,7 +1015,7 @@ def replace_by_type(model: nn.Module, kind: type | tuple, make: Callable) -> nn.
     return model
 
 
-# %% wrong="what replaces a frozen module is frozen" breaks="All else about it is as `make` left it" says=["as make left it"]
+# %% wrong="what replaces a frozen module is frozen" breaks="All else about it is as `make` left it" says=["isn't as make left it: another dtype, or frozen"]
 def replace_by_type(model, kind, make):
     done = {}
 

@@ -32,7 +32,7 @@ def make_parts(which):
         order = {"body": body, "head": head} if which == "tied" else {"head": head, "body": body}
         model = Parts(**order)
     if which == LAYER_FIRST:
-        model = Parts(first=body[0], body=body, head=nn.Linear(4, 2))
+        model = Parts(first=next(body.children()), body=body, head=nn.Linear(4, 2))
     if which == "a backbone without parameters":
         model.body, model.head = nn.Tanh(), nn.LayerNorm(4)
     if which == "a backbone of one layer":
