@@ -571,6 +571,7 @@ def try_order(program: str, walked: bool = False, **inputs: float) -> list[str]:
     return [name_of.get(id(value), f"a stranger ({type(value).__name__})") for value in order]
 
 
+# %% nbgrader={"grade_id": "try-engine", "locked": true} jupyter={"source_hidden": true}
 @runs_with_the_answer
 def try_engine(program: str, **inputs: float) -> tuple:
     """The number of ``y``, and the slope of ``y`` in each value once the answer went backward."""

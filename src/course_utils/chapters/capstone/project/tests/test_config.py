@@ -84,7 +84,8 @@ def test_a_value_has_the_type_of_its_field():
     try:
         found = read(["--count", "9" * 30])["count"]
     except (AssertionError, OverflowError) as error:
-        raise AssertionError(f"an int has as many digits as it likes, 30 for example: {error}") from None
+        why = f"an int has as many digits as it likes, 30 for example: {error}"
+        raise AssertionError(why) from None
     assert found == int("9" * 30), f"an int of 30 digits became {found}: keep all of them"
 
 
